@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs at install time: copies the public headers to include/kernelwright. A header is public unless its
+# opening comment says `Private:`; of an operation only contract.hpp and cfg.hpp are
+# (tools/check_layers.py holds public headers to the standard library).
+foreach(folder base core runtime jit suite tune backend ep kit/shared ops)
+  set(pattern ${KW_SOURCE_DIR}/src/${folder}/*.hpp)
+  if(folder STREQUAL "backend")
+    set(pattern ${KW_SOURCE_DIR}/src/backend/*/*.hpp)
+  elseif(folder STREQUAL "ops")
+    list(APPEND pattern ${KW_SOURCE_DIR}/src/ops/*/contract.hpp ${KW_SOURCE_DIR}/src/ops/*/cfg.hpp)
+  endif()
+  file(GLOB headers ${pattern})
+  foreach(header IN LISTS headers)
+    file(READ ${header} text)
+    string(REGEX REPLACE "#pragma once.*" "" opening "${text}")
+    if(NOT opening MATCHES "Private:")
+      string(REPLACE "${KW_SOURCE_DIR}/src/" "" place ${header})
+      get_filename_component(place ${place} DIRECTORY)
+      file(INSTALL ${header} DESTINATION ${CMAKE_INSTALL_PREFIX}/include/kernelwright/${place})
+    endif()
+  endforeach()
+endforeach()
+file(GLOB headers ${KW_SOURCE_DIR}/include/kernelwright/*.h ${KW_SOURCE_DIR}/include/kernelwright/*.hpp)
+if(headers)
+  file(INSTALL ${headers} DESTINATION ${CMAKE_INSTALL_PREFIX}/include/kernelwright)
+endif()

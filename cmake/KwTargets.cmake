@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# How sources become targets. Every list of sources is a glob with CONFIGURE_DEPENDS over fixed
+# places, so that adding a file edits no CMakeLists.txt. A target whose folder holds no source yet is
+# an interface, so that the layers above it can name it all the same.
+
+# kw_add_archive(<target> SOURCES ... [LINK ...]): static library, or interface without sources.
+function(kw_add_archive target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRIVATE")
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    target_link_libraries(${target} PUBLIC kw_options ${arg_LINK} PRIVATE ${arg_PRIVATE})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE kw_options ${arg_LINK})
+  endif()
+endfunction()
+
+# kw_add_layer(<layer> [BELOW <layer>] [PRIVATE <third-party target>...]): archive kw_<layer> of the
+# current folder; what it holds also goes into libkw.so.
+function(kw_add_layer layer)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BELOW" "PRIVATE;SOURCES")
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
+  endif()
+  set(below)
+  if(arg_BELOW)
+    set(below kw_${arg_BELOW})
+  endif()
+  kw_add_archive(kw_${layer} SOURCES ${arg_SOURCES} LINK ${below} PRIVATE ${arg_PRIVATE})
+  if(arg_SOURCES)
+    set_property(GLOBAL APPEND PROPERTY KW_LAYER_OBJECTS $<TARGET_OBJECTS:kw_${layer}>)
+    set_property(GLOBAL APPEND PROPERTY KW_LAYER_LIBRARIES ${arg_PRIVATE})
+  endif()
+endfunction()
+
+# The sources that an operation folder may hold beside headers, kernel bodies and tuning.json
+# (tools/check_operations.py knows the same list). Vendor adapters become plugins, not part of kw_ops.
+set(KW_OPERATION_SOURCES contract reference native composed cuda suite)
+
+# kw_add_operation(<operation>): the sources of one folder of src/ops join kw_ops.
+function(kw_add_operation operation)
+  set(globs)
+  foreach(name IN LISTS KW_OPERATION_SOURCES)
+    list(APPEND globs ${operation}/${name}.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${globs})
+  set_property(GLOBAL APPEND PROPERTY KW_OPS_SOURCES ${sources})
+  # Vector code: Highway's lane types and the compilers' integer promotions make -Wconversion noise.
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/${operation}/native.cpp
+    PROPERTIES COMPILE_OPTIONS "-Wno-conversion")
+endfunction()

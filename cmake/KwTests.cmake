@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# Test targets; tests/CMakeLists.txt says which file becomes what.
+include(GoogleTest)
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+
+# The archive that a test folder exercises. Layers link statically, so that a test of a lower layer
+# does not wait for a higher one; the rest goes through libkw.so like a user.
+function(kw_library_under_test folder result)
+  if(folder MATCHES "^(base|core|runtime|jit|suite)(/|$)")
+    set(library kw_${CMAKE_MATCH_1})
+  elseif(folder MATCHES "^backend/([a-z]+)")
+    set(library kw_backend_${CMAKE_MATCH_1})
+  elseif(folder MATCHES "^(ops|kit)(/|$)")
+    set(library kw_ops)
+  elseif(folder MATCHES "^examples/([a-z0-9_]+)")
+    set(library kw_example_${CMAKE_MATCH_1})
+  else()
+    set(library kw_cli)
+  endif()
+  set(${result} ${library} PARENT_SCOPE)
+endfunction()
+
+# tests/support/*.cpp: shared by every test executable.
+function(kw_add_test_support)
+  file(GLOB sources CONFIGURE_DEPENDS support/*.cpp)
+  kw_add_archive(kw_test_support SOURCES ${sources} PRIVATE GTest::gtest fmt::fmt)
+  target_include_directories(kw_test_support INTERFACE ${PROJECT_SOURCE_DIR}/tests)
+  if(sources)
+    target_include_directories(kw_test_support PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  endif()
+endfunction()
+
+# kw_add_test_executable(<folder> <name> SOURCES <file>... LINK <library>...)
+function(kw_add_test_executable folder name)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LINK")
+  kw_library_under_test(${folder} library)
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE kw_test_support ${library} ${arg_LINK} GTest::gtest fmt::fmt
+    nlohmann_json::nlohmann_json yaml-cpp hwy::hwy OpenMP::OpenMP_CXX Threads::Threads)
+endfunction()
+
+function(kw_add_test_folder folder)
+  string(REPLACE "/" "_" stem kw_${folder})
+  file(GLOB support CONFIGURE_DEPENDS ${folder}/support/*.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+  set(kinds slow gpu isolated)
+  foreach(kind IN LISTS kinds)
+    set(${kind} ${tests})
+    list(FILTER ${kind} INCLUDE REGEX "_${kind}_test\\.cpp$")
+    list(FILTER tests EXCLUDE REGEX "_${kind}_test\\.cpp$")
+  endforeach()
+
+  # A kernel test owns both the cores and the caches that it measures or races over.
+  set(label unit)
+  set(limits TIMEOUT 120)
+  if(folder MATCHES "^(ops|backend/cpu)(/|$)")
+    set(label cpu)
+    set(limits TIMEOUT 600 PROCESSORS 2)
+  endif()
+
+  if(tests)
+    kw_add_test_executable(${folder} ${stem}_tests SOURCES ${tests} ${support} LINK GTest::gtest_main)
+    add_test(NAME ${stem} COMMAND ${stem}_tests --gtest_brief=1)
+    set_tests_properties(${stem} PROPERTIES LABELS ${label} ${limits})
+  endif()
+  if(slow)
+    kw_add_test_executable(${folder} ${stem}_slow_tests
+      SOURCES ${slow} ${support} LINK GTest::gtest_main)
+    add_test(NAME ${stem}_slow COMMAND ${stem}_slow_tests --gtest_brief=1)
+    set_tests_properties(${stem}_slow PROPERTIES LABELS slow TIMEOUT 1500 PROCESSORS 2)
+  endif()
+  if(gpu)
+    # gpu_main.cpp exits 77 when nothing ran, so that ctest reports the skip instead of a pass.
+    kw_add_test_executable(${folder} ${stem}_gpu_tests
+      SOURCES ${gpu} ${support} ${PROJECT_SOURCE_DIR}/tests/gpu_main.cpp)
+    add_test(NAME ${stem}_gpu COMMAND ${stem}_gpu_tests)
+    set_tests_properties(${stem}_gpu PROPERTIES
+      LABELS gpu TIMEOUT 900 RESOURCE_LOCK gpu SKIP_RETURN_CODE 77)
+  endif()
+  if(isolated)
+    kw_add_test_executable(${folder} ${stem}_isolated_tests
+      SOURCES ${isolated} ${support} LINK GTest::gtest_main)
+    gtest_discover_tests(${stem}_isolated_tests
+      PROPERTIES LABELS ${label} TIMEOUT 120 DISCOVERY_TIMEOUT 60)
+  endif()
+endfunction()
+
+# Each tests/compile_fail/*.cpp must be rejected with the text of its `// expect:` line.
+function(kw_add_compile_fail_tests)
+  file(GLOB sources CONFIGURE_DEPENDS compile_fail/*.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_test(NAME compile_fail.${name}
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_compile_fail.py
+        --compiler ${CMAKE_CXX_COMPILER} ${source})
+    set_tests_properties(compile_fail.${name} PROPERTIES LABELS unit TIMEOUT 60)
+  endforeach()
+endfunction()
+
+# tools/check_*.py over the tree, and tools/tests/*_test.py that show each of them failing.
+# Label `script` lets the sanitizer runs leave them out.
+function(kw_add_script_test name label)
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${label};script" TIMEOUT 600)
+endfunction()
+
+function(kw_add_script_tests)
+  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/tests/*_test.py)
+  foreach(test IN LISTS tests)
+    get_filename_component(name ${test} NAME_WE)
+    kw_add_script_test(tools.${name} unit ${test})
+  endforeach()
+  foreach(name layers operations operator_names file_sizes style)
+    kw_add_script_test(check.${name} unit tools/check_${name}.py)
+  endforeach()
+  kw_add_script_test(check.headers unit tools/check_headers.py
+    --cache ${PROJECT_BINARY_DIR}/.cache/headers.json)
+  kw_add_script_test(check.documents unit tools/check_documents.py
+    --build ${PROJECT_BINARY_DIR} --compiler ${CMAKE_CXX_COMPILER})
+  kw_add_script_test(check.install slow tools/check_install.py --build ${PROJECT_BINARY_DIR})
+endfunction()
+
+function(kw_add_micro_bench)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS bench/*.cpp)
+  if(sources)
+    add_executable(kw_micro_bench ${sources})
+    target_include_directories(kw_micro_bench PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(kw_micro_bench PRIVATE kernelwright kw_options benchmark::benchmark_main
+      benchmark::benchmark fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
+  endif()
+endfunction()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs recorded calls again, eager and bound on the same inputs, for time and largest error per
+// slot.
+#pragma once
+
+#include <vector>
+
+#include "qwen3_5_moe/probe.hpp"
+
+namespace qwen3_5_moe {
+
+// Over all calls that one slot received in one forward pass.
+struct SlotMeasurement {
+  const kw::OpSlot* slot = nullptr;
+  int calls = 0;
+  bool is_bound = false;
+  double eager_ms = 0.0;  // sum over the calls of the median over the repeats
+  double bound_ms = 0.0;
+  double max_error = 0.0;  // |bound - eager|, infinite if one of them is not finite
+};
+
+// One entry per slot of the set, in its order. The set is bound on entry and unbound on return. The
+// calls of one slot run one after the other, so that both modes find the caches alike.
+std::vector<SlotMeasurement> measure_slots(std::vector<RecordedCall>& calls, kw::SlotSet& slots,
+                                           int repeats);
+
+// The largest |a - b|; infinite where either is not finite.
+double max_difference(const Tensor& a, const Tensor& b);
+
+}  // namespace qwen3_5_moe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a context owns besides its selection. Private to core.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "kernelwright/core/binding.hpp"
+
+namespace kw {
+
+struct Context::State {
+  std::mutex mutex;  // guards `bindings`
+  std::map<const OperationBinding*, std::unique_ptr<Binding>> bindings;
+  std::atomic<std::uint64_t> plans_built{0}, problems_prepared{0}, misses{0}, not_prepared{0};
+};
+
+// Identity of a plan within a binding.
+inline std::string plan_id(const Implementation& implementation, const Specialization& specialization, const DevicePort& device) {
+  return std::to_string(device.hardware().index) + " " + implementation.info.name + " " + specialization.text;
+}
+
+}  // namespace kw

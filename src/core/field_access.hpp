@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed access to the fields of an Args object through the offsets of its contract. Private to core.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "kernelwright/core/contract.hpp"
+
+namespace kw {
+
+template <typename Field>
+const Field& field_at(const void* args, std::size_t offset) noexcept {
+  return *reinterpret_cast<const Field*>(static_cast<const std::byte*>(args) + offset);
+}
+template <typename Field>
+Field& field_at(void* args, std::size_t offset) noexcept {
+  return *reinterpret_cast<Field*>(static_cast<std::byte*>(args) + offset);
+}
+
+// The scalar of a row, or nothing when its optional is empty. 64-bit integers are exact to 2^53.
+inline std::optional<double> scalar_at(const void* args, const CallStep& step) noexcept {
+  switch (step.kind) {
+    case Kind::kBool:
+      return field_at<bool>(args, step.offset) ? 1.0 : 0.0;
+    case Kind::kEnum:
+      return field_at<int>(args, step.offset);
+    case Kind::kInt:
+      if (!step.is_optional_field) return static_cast<double>(field_at<std::int64_t>(args, step.offset));
+      if (const auto& v = field_at<std::optional<std::int64_t>>(args, step.offset)) return static_cast<double>(*v);
+      return std::nullopt;
+    default:
+      if (!step.is_optional_field) return field_at<double>(args, step.offset);
+      return field_at<std::optional<double>>(args, step.offset);
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract in other notations: JSON for tools and Python, a torch.library schema string, and a
+// Markdown table for the docs. All are read off the table.
+#pragma once
+
+#include <string>
+
+#include "kernelwright/core/contract.hpp"
+
+namespace kw {
+
+// One object: operation, version, summary, variants, parameters, symbols, field, backward.
+std::string contract_json(const Contract& contract);
+
+// "rms_norm(Tensor x, Tensor? weight, float eps=1e-06, *, str variant='standard',
+//  bool want_rstd=False) -> (Tensor y, Tensor rstd)". An output that is not wanted is a zero-element
+// tensor. Mutated inputs carry alias annotations: Tensor(a!).
+std::string torch_schema(const Contract& contract);
+
+// Parameter table and variant list of the operation's page.
+std::string contract_markdown(const Contract& contract);
+
+}  // namespace kw

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernelwright/core/slot.hpp"
+
+#include "kernelwright/core/binding.hpp"
+
+namespace kw {
+
+Status OpSlot::call(const Contract& contract, const void* args, Stream stream) noexcept {
+  Binding* binding = binding_.load(std::memory_order_acquire);
+  if (binding == nullptr) return failed(StatusCode::kUnbound, repr() + " is not bound; guard the call with bound()");
+  if (&contract != &binding->contract()) {
+    return failed(StatusCode::kInvalidArgument, repr() + " was called with the Args of '" + contract.operation + "'");
+  }
+  const DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
+  Key key;
+  if (inspect_call(contract, args, port.hardware().index, key) == CallCheck::kOk) {
+    for (const auto& entry : recent_) {
+      const PreparedCall* call = entry.load(std::memory_order_acquire);
+      if (call == nullptr || !(call->key == key)) continue;
+      const Status status = binding->launch(*call, args, stream);
+      if (status.code != StatusCode::kNotPrepared) return status;
+      break;  // this stream lacks workspace: prepare it
+    }
+  }
+  const PreparedCall* call = nullptr;
+  const Status status = binding->call_slow(args, stream, &call);
+  if (call != nullptr && call->key.size > 0) recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(call, std::memory_order_release);
+  return status;
+}
+
+std::string OpSlot::repr() const {
+  const Binding* binding = binding_.load(std::memory_order_acquire);
+  return "OpSlot(" + std::string(operation_) + "/" + std::string(variant_) + " -> " +
+         (binding == nullptr ? "eager" : binding->selection().candidates.front()->info.name) + ")";
+}
+
+void OpSlot::attach(Binding* binding) noexcept {
+  for (auto& entry : recent_) entry.store(nullptr, std::memory_order_release);
+  binding_.store(binding, std::memory_order_release);
+}
+
+void SlotSet::unbind() noexcept {
+  for (OpSlot* slot : slots_) slot->attach(nullptr);
+}
+
+}  // namespace kw

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row sums whose order of additions depends on the row length only, and sums over many rows that do
+// not lose bits. Compiled once per Highway target. Knows no tensor and no operator.
+#if defined(KW_KIT_CPU_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef KW_KIT_CPU_SUMS_INL
+#undef KW_KIT_CPU_SUMS_INL
+#else
+#define KW_KIT_CPU_SUMS_INL
+#endif
+
+#include <cstddef>
+
+#include "kernelwright/kit/cpu/blocks-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kw::kit::cpu::HWY_NAMESPACE {
+
+// Adds four blocks a step: eight accumulators cover the latency of an FMA on two ports.
+inline constexpr std::size_t kSumStep = 4 * kBlock;
+
+HWY_INLINE Block zero_block() { return {hn::Zero(F32()), hn::Zero(F32())}; }
+
+// The accumulators of a sum over a row. The row may come in pieces: if every piece but the last
+// is a multiple of kSumStep long, the result has the same bits as one piece.
+struct RowSum {
+  Block part0, part1, part2, part3;
+
+  // Written out: the target of this section does not reach functions that the compiler declares.
+  HWY_INLINE RowSum()
+      : part0(zero_block()), part1(zero_block()), part2(zero_block()), part3(zero_block()) {}
+
+  HWY_INLINE float total() const {
+    const Vec first = hn::Add(hn::Add(part0.a, part0.b), hn::Add(part1.a, part1.b));
+    const Vec second = hn::Add(hn::Add(part2.a, part2.b), hn::Add(part3.a, part3.b));
+    return hn::GetLane(hn::SumOfLanes(F32(), hn::Add(first, second)));
+  }
+};
+
+HWY_INLINE Block multiply(Block x, Block y) { return {hn::Mul(x.a, y.a), hn::Mul(x.b, y.b)}; }
+HWY_INLINE Block multiply(Block x, Vec y) { return {hn::Mul(x.a, y), hn::Mul(x.b, y)}; }
+HWY_INLINE Block add(Block x, Vec y) { return {hn::Add(x.a, y), hn::Add(x.b, y)}; }
+HWY_INLINE Block multiply_add(Block x, Block y, Block z) {
+  return {hn::MulAdd(x.a, y.a, z.a), hn::MulAdd(x.b, y.b, z.b)};
+}
+
+template <Element kElement>
+HWY_INLINE void add_square(const Storage<kElement>* x, Block& sum) {
+  const Block block = load<kElement>(x);
+  sum = multiply_add(block, block, sum);
+}
+
+// Steps are written out: at -O2 g++ would leave the accumulators of a loop in memory.
+template <Element kElement>
+HWY_INLINE void add_squares(const Storage<kElement>* x, std::size_t count, RowSum& sum) {
+  RowSum local = sum;
+  std::size_t i = 0;
+  for (; i + kSumStep <= count; i += kSumStep) {
+    add_square<kElement>(x + i, local.part0);
+    add_square<kElement>(x + i + kBlock, local.part1);
+    add_square<kElement>(x + i + 2 * kBlock, local.part2);
+    add_square<kElement>(x + i + 3 * kBlock, local.part3);
+  }
+  for (; i + kBlock <= count; i += kBlock) add_square<kElement>(x + i, local.part0);
+  if (i < count) {
+    const Block block = load_first<kElement>(x + i, count - i);
+    local.part1 = multiply_add(block, block, local.part1);
+  }
+  sum = local;
+}
+
+// A running sum as value + error, error below half an ulp of value: nearly twice the bits of f32, so
+// that the result is the rounded exact sum for any practical number of terms. An infinite sum keeps
+// no error (it would be NaN), so infinities come out as infinities.
+struct ExactSum {
+  Vec value, error;
+
+  HWY_INLINE void add(Vec term) {
+    const Vec total = hn::Add(value, term);
+    const Vec from_term = hn::Sub(total, value);
+    const Vec lost = hn::Add(hn::Sub(value, hn::Sub(total, from_term)), hn::Sub(term, from_term));
+    const auto finite = hn::Eq(hn::Sub(total, total), hn::Zero(F32()));
+    const Vec rest = hn::IfThenElseZero(finite, hn::Add(error, lost));
+    value = hn::Add(total, rest);
+    error = hn::IfThenElseZero(finite, hn::Sub(rest, hn::Sub(value, total)));
+  }
+  HWY_INLINE Vec total() const { return hn::Add(value, error); }
+};
+
+}  // namespace kw::kit::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggled guard

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one explicit list of operations, and the process entry that uses it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernelwright/core/context.hpp"
+#include "kernelwright/suite/suite.hpp"
+
+namespace kw {
+
+// Adds every operation of this build, and the configuration vocabulary, to `catalog`.
+void add_builtin_operations(Catalog& catalog);
+
+// The catalog of this process; filled on first use.
+Catalog& builtin_catalog();
+
+// The suites of the operations in the catalog.
+const std::vector<suite::SuiteSpec>& builtin_suites();
+
+struct InitializeOptions {
+  std::string config_file;                       // YAML; empty: none
+  std::map<std::string, std::string> overrides;  // operation -> "native", "[a, b]", "auto", "eager"
+  bool prepare_on_miss = true;
+};
+
+// The settings of `options` with KW_OVERRIDE_* of this process on top. Throws Error on unknown names.
+Settings make_settings(Catalog& catalog, const InitializeOptions& options);
+
+// Resolves once for this process, on the CPU device. The same effective options again return the same
+// Context; others throw Error(kConflict).
+Context& initialize(const InitializeOptions& options = {});
+
+}  // namespace kw

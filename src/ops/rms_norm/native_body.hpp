@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row kernels of rms_norm and rms_norm_backward, compiled once per Highway target by native.cpp,
+// the only file that includes this one. No threads, no dispatch on tensors, no allocation.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernelwright/kit/cpu/row_layout.hpp"
+#include "kernelwright/ops/rms_norm/native_kernels.hpp"
+
+#ifndef KW_OPS_RMS_NORM_NATIVE_BODY
+#define KW_OPS_RMS_NORM_NATIVE_BODY
+
+namespace kw::ops::rms_norm::native {
+
+using kit::cpu::RowLayout;
+
+// Elements of a row that are gathered at a time when its elements are not adjacent. A multiple of
+// kSumStep of every target, so that gathered rows sum to the same bits.
+inline constexpr std::int64_t kTile = 256;
+
+// Most rows that share one pass over the columns.
+inline constexpr int kMaxGroup = 16;
+
+// A tensor of rows. Outputs are written through `data` too.
+struct Rows {
+  void* data = nullptr;
+  RowLayout layout;
+
+  template <typename S>
+  S* row(std::int64_t index) const {
+    return static_cast<S*>(data) + layout.offset(index);
+  }
+};
+
+struct ForwardPlan {
+  Rows x, y, weight;
+  float* rstd = nullptr;
+  std::int64_t rows = 0, hidden = 0;
+  std::int64_t tile = 0;  // hidden where every row is adjacent, else kTile
+  float eps = 0;
+  int group = 1;
+  bool prefetch = false;
+};
+
+struct BackwardPlan {
+  Rows dy, x, weight, dx;
+  const float* rstd = nullptr;
+  Rows dweight;
+  float* partials = nullptr;  // [chunks][value, error][width]
+  std::int64_t rows = 0, hidden = 0;
+  std::int64_t tile = 0;
+  std::int64_t chunk_rows = 0, chunks = 0, width = 0;
+  float eps = 0;
+  float offset = 0;  // added to the weight
+  int group = 1;
+  bool prefetch = false;
+};
+
+using ForwardRows = void (*)(const ForwardPlan& plan, std::int64_t begin, std::int64_t end);
+using BackwardRows = void (*)(const BackwardPlan& plan, std::int64_t chunk);
+using ReduceColumns = void (*)(const BackwardPlan& plan, std::int64_t begin, std::int64_t end);
+
+inline float default_nan(float value) {
+  return value == value ? value : std::numeric_limits<float>::quiet_NaN();
+}
+
+template <typename S>
+void gather(const S* from, std::int64_t stride, std::int64_t count, S* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+}
+
+template <typename S>
+void scatter(const S* from, std::int64_t count, S* to, std::int64_t stride) {
+  for (std::int64_t i = 0; i < count; ++i) to[i * stride] = from[i];
+}
+
+// `count` adjacent elements of a row from `start`: in place, or gathered into `tile`.
+template <typename S>
+const S* adjacent(const S* row, std::int64_t stride, std::int64_t start, std::int64_t count,
+                  S* tile) {
+  if (stride == 1) return row + start;
+  gather(row + start * stride, stride, count, tile);
+  return tile;
+}
+
+}  // namespace kw::ops::rms_norm::native
+#endif
+
+#if defined(KW_OPS_RMS_NORM_NATIVE_BODY_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef KW_OPS_RMS_NORM_NATIVE_BODY_INL
+#undef KW_OPS_RMS_NORM_NATIVE_BODY_INL
+#else
+#define KW_OPS_RMS_NORM_NATIVE_BODY_INL
+#endif
+
+#include "kernelwright/kit/cpu/blocks-inl.hpp"
+#include "kernelwright/kit/cpu/sums-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kw::ops::rms_norm::native::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = kit::cpu::HWY_NAMESPACE;
+using kit::cpu::Element;
+using kit::cpu::Storage;
+using simd::Block;
+using simd::kBlock;
+using simd::Vec;
+
+static_assert(kTile % simd::kSumStep == 0);
+
+// Every NaN of a result comes from an operand or is the default one. The host makes NaNs of eps and
+// rstd default ones, so that only an f32 weight can bring a payload that bf16 does not have.
+template <Element kX, Element kW>
+inline constexpr simd::Nans kNans = kW == kX ? simd::Nans::kNarrow : simd::Nans::kAny;
+
+// values[i] = 1 / sqrt(values[i] / hidden + eps), kMaxGroup lanes whatever the group: the square
+// roots and divisions of a group of narrow rows overlap.
+HWY_INLINE void reciprocal_root_mean(float* values, std::int64_t hidden, float eps) {
+  const hn::CappedTag<float, kMaxGroup> tag;
+  const auto count = hn::Set(tag, static_cast<float>(hidden));
+  for (std::size_t i = 0; i < kMaxGroup; i += hn::Lanes(tag)) {
+    const auto mean = hn::Div(hn::Load(tag, values + i), count);
+    const auto root = hn::Sqrt(hn::Add(mean, hn::Set(tag, eps)));
+    hn::Store(hn::Div(hn::Set(tag, 1.0F), root), tag, values + i);
+  }
+}
+
+template <Element kX, Variant kVariant>
+HWY_INLINE Block normalized(Block x, Vec r, Block weight) {
+  Block value = simd::multiply(x, r);
+  if constexpr (kVariant == Variant::kUnweighted) return value;
+  if constexpr (kVariant == Variant::kStandard) value = simd::round_to<kX, simd::Nans::kNarrow>(value);
+  if constexpr (kVariant == Variant::kQwen3_5) {
+    weight = simd::add(weight, hn::Set(simd::F32(), 1.0F));
+  }
+  return simd::multiply(value, weight);
+}
+
+template <Element kX, Element kW, Variant kVariant>
+HWY_INLINE Block weight_block(const Storage<kW>* weight, std::size_t count) {
+  if constexpr (kVariant == Variant::kUnweighted) {
+    return {hn::Zero(simd::F32()), hn::Zero(simd::F32())};
+  } else {
+    return count == kBlock ? simd::load<kW, kX>(weight) : simd::load_first<kW, kX>(weight, count);
+  }
+}
+
+template <Element kX, Element kW, Variant kVariant>
+HWY_INLINE void normalize_first(const Storage<kX>* x, const Storage<kW>* weight, Vec r,
+                                std::size_t count, Storage<kX>* y) {
+  const Block w = weight_block<kX, kW, kVariant>(weight, count);
+  const Block value = normalized<kX, kVariant>(simd::load_first<kX>(x, count), r, w);
+  simd::store_first<kX>(value, y, count);
+}
+
+// y = variant(x, r, weight) for `count` elements; touches the lines of `ahead` meanwhile.
+template <Element kX, Element kW, Variant kVariant, bool kStream>
+HWY_INLINE void normalize(const Storage<kX>* x, const Storage<kW>* weight, float scale,
+                          std::size_t count, Storage<kX>* y, const Storage<kX>* ahead) {
+  Vec r = hn::Set(simd::F32(), scale);
+  if constexpr (kVariant == Variant::kUnweighted) r = simd::round_to<kX>(r);
+  std::size_t i = 0;
+  if constexpr (kStream) {  // elementwise, so blocks may start anywhere: align the stores
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(y) % simd::kVectorBytes;
+    i = past == 0 ? 0 : std::min(count, (simd::kVectorBytes - past) / sizeof(*y));
+    if (i > 0) normalize_first<kX, kW, kVariant>(x, weight, r, i, y);
+  }
+  for (; i + kBlock <= count; i += kBlock) {
+    simd::prefetch<kX>(ahead + i);
+    const Block w = weight_block<kX, kW, kVariant>(weight + i, kBlock);
+    const Block value = normalized<kX, kVariant>(simd::load<kX>(x + i), r, w);
+    simd::store<kX, kX, kStream, kNans<kX, kW>>(value, y + i);
+  }
+  if (i < count) normalize_first<kX, kW, kVariant>(x + i, weight + i, r, count - i, y + i);
+}
+
+template <Element kX, Element kW, Variant kVariant, bool kStream>
+void forward_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end) {
+  using X = Storage<kX>;
+  using W = Storage<kW>;
+  alignas(64) X x_tile[kTile];
+  alignas(64) X y_tile[kTile];
+  alignas(64) W weight_tile[kTile];
+  alignas(64) float scale[kMaxGroup] = {};
+  const auto* weight = static_cast<const W*>(plan.weight.data);
+  const std::int64_t weight_stride = plan.weight.layout.inner;
+  const std::int64_t x_stride = plan.x.layout.inner, y_stride = plan.y.layout.inner;
+
+  for (std::int64_t first = begin; first < end; first += plan.group) {
+    const std::int64_t group = std::min<std::int64_t>(plan.group, end - first);
+    for (std::int64_t g = 0; g < group; ++g) {
+      const X* x = plan.x.row<X>(first + g);
+      simd::RowSum squares;
+      for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
+        const std::int64_t count = std::min(plan.tile, plan.hidden - start);
+        simd::add_squares<kX>(adjacent(x, x_stride, start, count, x_tile), count, squares);
+      }
+      scale[g] = squares.total();
+    }
+    reciprocal_root_mean(scale, plan.hidden, plan.eps);
+    if (plan.rstd != nullptr) std::copy_n(scale, group, plan.rstd + first);
+    for (std::int64_t g = 0; g < group; ++g) {
+      const X* x = plan.x.row<X>(first + g);
+      X* y = plan.y.row<X>(first + g);
+      const std::int64_t next = std::min(first + g + plan.group, plan.rows - 1);
+      const X* ahead = plan.prefetch ? plan.x.row<X>(next) : x;
+      for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
+        const std::int64_t count = std::min(plan.tile, plan.hidden - start);
+        const W* w = nullptr;
+        if constexpr (kVariant != Variant::kUnweighted) {
+          w = adjacent(weight, weight_stride, start, count, weight_tile);
+        }
+        X* target = y_stride == 1 ? y + start : y_tile;
+        normalize<kX, kW, kVariant, kStream>(adjacent(x, x_stride, start, count, x_tile), w,
+                                             scale[g], count, target, ahead + start);
+        if (y_stride != 1) scatter(y_tile, count, y + start * y_stride, y_stride);
+      }
+    }
+  }
+  if constexpr (kStream) simd::stream_fence();
+}
+
+// sum += dy (offset + weight) x over one block
+template <Element kX, Element kW, bool kWeighted>
+HWY_INLINE void add_product(const Storage<kX>* dy, const Storage<kX>* x,
+                            const Storage<kW>* weight, Vec offset, Block& sum) {
+  Block m = simd::load<kX>(dy);
+  if constexpr (kWeighted) {
+    m = simd::multiply(m, simd::add(simd::load<kW, kX>(weight), offset));
+  }
+  sum = simd::multiply_add(m, simd::load<kX>(x), sum);
+}
+
+template <Element kX, Element kW, bool kWeighted>
+HWY_INLINE void add_products(const Storage<kX>* dy, const Storage<kX>* x,
+                             const Storage<kW>* weight, Vec offset, std::size_t count,
+                             simd::RowSum& sum) {
+  simd::RowSum local = sum;
+  std::size_t i = 0;
+  for (; i + simd::kSumStep <= count; i += simd::kSumStep) {
+    const std::size_t i1 = i + kBlock, i2 = i1 + kBlock, i3 = i2 + kBlock;
+    add_product<kX, kW, kWeighted>(dy + i, x + i, weight + i, offset, local.part0);
+    add_product<kX, kW, kWeighted>(dy + i1, x + i1, weight + i1, offset, local.part1);
+    add_product<kX, kW, kWeighted>(dy + i2, x + i2, weight + i2, offset, local.part2);
+    add_product<kX, kW, kWeighted>(dy + i3, x + i3, weight + i3, offset, local.part3);
+  }
+  for (; i + kBlock <= count; i += kBlock) {
+    add_product<kX, kW, kWeighted>(dy + i, x + i, weight + i, offset, local.part0);
+  }
+  if (i < count) {
+    Block m = simd::load_first<kX>(dy + i, count - i);
+    if constexpr (kWeighted) {
+      m = simd::multiply(m, simd::add(simd::load_first<kW, kX>(weight + i, count - i), offset));
+    }
+    local.part1 = simd::multiply_add(m, simd::load_first<kX>(x + i, count - i), local.part1);
+  }
+  sum = local;
+}
+
+// The rows of one group within one tile of columns.
+template <Element kX>
+struct GroupTile {
+  const Storage<kX>* dy[kMaxGroup];
+  const Storage<kX>* x[kMaxGroup];
+  Storage<kX>* dx[kMaxGroup];
+  const Storage<kX>* dy_ahead[kMaxGroup];
+  const Storage<kX>* x_ahead[kMaxGroup];
+  std::int64_t rows;
+};
+
+// dx of one block of columns for all rows of the group, and their terms of dweight.
+template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStream, bool kWhole>
+HWY_INLINE void backward_block(const GroupTile<kX>& tile, const Storage<kW>* weight, Vec offset,
+                               const float* r, const float* c, std::size_t i, std::size_t count,
+                               float* value, float* error) {
+  const simd::F32 f32;
+  Block w = {hn::Zero(f32), hn::Zero(f32)};
+  if constexpr (kWeighted && kDx) {
+    w = simd::add(weight_block<kX, kW, Variant::kFp32>(weight + i, count), offset);
+  }
+  Block sum = {hn::Zero(f32), hn::Zero(f32)};
+  for (std::int64_t g = 0; g < tile.rows; ++g) {
+    Block dy, x;
+    if constexpr (kWhole) {
+      simd::prefetch<kX>(tile.dy_ahead[g] + i);
+      simd::prefetch<kX>(tile.x_ahead[g] + i);
+      dy = simd::load<kX>(tile.dy[g] + i);
+      x = simd::load<kX>(tile.x[g] + i);
+    } else {
+      dy = simd::load_first<kX>(tile.dy[g] + i, count);
+      x = simd::load_first<kX>(tile.x[g] + i, count);
+    }
+    const Vec scale = hn::Set(f32, r[g]);
+    const Block xh = simd::multiply(x, scale);
+    if constexpr (kDx) {
+      const Vec mean = hn::Set(f32, c[g]);
+      const Block m = kWeighted ? simd::multiply(dy, w) : dy;
+      const Block dx = {hn::Mul(scale, hn::NegMulAdd(xh.a, mean, m.a)),
+                        hn::Mul(scale, hn::NegMulAdd(xh.b, mean, m.b))};
+      if constexpr (kWhole) {
+        simd::store<kX, kX, kStream, kNans<kX, kW>>(dx, tile.dx[g] + i);
+      } else {
+        simd::store_first<kX>(dx, tile.dx[g] + i, count);
+      }
+    }
+    if constexpr (kDw) sum = simd::multiply_add(dy, xh, sum);
+  }
+  if constexpr (kDw) {
+    simd::ExactSum a = {hn::LoadU(f32, value + i), hn::LoadU(f32, error + i)};
+    simd::ExactSum b = {hn::LoadU(f32, value + i + simd::kLanes),
+                        hn::LoadU(f32, error + i + simd::kLanes)};
+    a.add(sum.a);
+    b.add(sum.b);
+    hn::StoreU(a.value, f32, value + i);
+    hn::StoreU(a.error, f32, error + i);
+    hn::StoreU(b.value, f32, value + i + simd::kLanes);
+    hn::StoreU(b.error, f32, error + i + simd::kLanes);
+  }
+}
+
+template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStream>
+void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
+  using X = Storage<kX>;
+  using W = Storage<kW>;
+  alignas(64) X dy_tile[kMaxGroup][kTile];
+  alignas(64) X x_tile[kMaxGroup][kTile];
+  alignas(64) X dx_tile[kMaxGroup][kTile];
+  alignas(64) W weight_tile[kTile];
+  alignas(64) float r[kMaxGroup] = {};
+  float c[kMaxGroup];
+  const simd::F32 f32;
+  const Vec offset = hn::Set(f32, plan.offset);
+  const auto* weight = static_cast<const W*>(plan.weight.data);
+  const std::int64_t weight_stride = plan.weight.layout.inner;
+  const std::int64_t dy_stride = plan.dy.layout.inner, x_stride = plan.x.layout.inner;
+  const std::int64_t dx_stride = plan.dx.layout.inner;
+  float* value = kDw ? plan.partials + chunk * 2 * plan.width : nullptr;
+  float* error = kDw ? value + plan.width : nullptr;
+  if constexpr (kDw) std::fill_n(value, 2 * plan.width, 0.0F);
+
+  const std::int64_t end = std::min(plan.rows, (chunk + 1) * plan.chunk_rows);
+  for (std::int64_t first = chunk * plan.chunk_rows; first < end; first += plan.group) {
+    GroupTile<kX> tile;
+    tile.rows = std::min<std::int64_t>(plan.group, end - first);
+    for (std::int64_t g = 0; g < tile.rows; ++g) {
+      const X* dy = plan.dy.row<X>(first + g);
+      const X* x = plan.x.row<X>(first + g);
+      simd::RowSum squares, products;
+      for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
+        const std::int64_t count = std::min(plan.tile, plan.hidden - start);
+        const X* x_part = adjacent(x, x_stride, start, count, x_tile[0]);
+        if (plan.rstd == nullptr) simd::add_squares<kX>(x_part, count, squares);
+        if constexpr (kDx) {
+          const X* dy_part = adjacent(dy, dy_stride, start, count, dy_tile[0]);
+          const W* w = nullptr;
+          if constexpr (kWeighted) w = adjacent(weight, weight_stride, start, count, weight_tile);
+          add_products<kX, kW, kWeighted>(dy_part, x_part, w, offset, count, products);
+        }
+      }
+      r[g] = squares.total();
+      c[g] = products.total();
+    }
+    if (plan.rstd == nullptr) {
+      reciprocal_root_mean(r, plan.hidden, plan.eps);
+    } else {
+      for (std::int64_t g = 0; g < tile.rows; ++g) r[g] = default_nan(plan.rstd[first + g]);
+    }
+    for (std::int64_t g = 0; g < tile.rows; ++g) {
+      c[g] = c[g] * r[g] / static_cast<float>(plan.hidden);
+    }
+
+    for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
+      const std::int64_t count = std::min(plan.tile, plan.hidden - start);
+      const W* w = nullptr;
+      if constexpr (kWeighted && kDx) {
+        w = adjacent(weight, weight_stride, start, count, weight_tile);
+      }
+      for (std::int64_t g = 0; g < tile.rows; ++g) {
+        const X* dy = plan.dy.row<X>(first + g);
+        const X* x = plan.x.row<X>(first + g);
+        tile.dy[g] = adjacent(dy, dy_stride, start, count, dy_tile[g]);
+        tile.x[g] = adjacent(x, x_stride, start, count, x_tile[g]);
+        if constexpr (kDx) {
+          tile.dx[g] = dx_stride == 1 ? plan.dx.row<X>(first + g) + start : dx_tile[g];
+        }
+        const std::int64_t next = std::min(first + g + plan.group, plan.rows - 1);
+        tile.dy_ahead[g] = plan.prefetch ? plan.dy.row<X>(next) + start : tile.dy[g];
+        tile.x_ahead[g] = plan.prefetch ? plan.x.row<X>(next) + start : tile.x[g];
+      }
+      float* tile_value = kDw ? value + start : nullptr;
+      float* tile_error = kDw ? error + start : nullptr;
+      std::int64_t i = 0;
+      for (; i + static_cast<std::int64_t>(kBlock) <= count; i += kBlock) {
+        backward_block<kX, kW, kWeighted, kDx, kDw, kStream, true>(tile, w, offset, r, c, i, kBlock,
+                                                                   tile_value, tile_error);
+      }
+      if (i < count) {
+        backward_block<kX, kW, kWeighted, kDx, kDw, kStream, false>(
+            tile, w, offset, r, c, i, count - i, tile_value, tile_error);
+      }
+      if constexpr (kDx) {
+        if (dx_stride == 1) continue;
+        for (std::int64_t g = 0; g < tile.rows; ++g) {
+          X* dx = plan.dx.row<X>(first + g) + start * dx_stride;
+          scatter(dx_tile[g], count, dx, dx_stride);
+        }
+      }
+    }
+  }
+  if constexpr (kStream) simd::stream_fence();
+}
+
+// dweight of columns [begin, end), begin a multiple of kTile, from the partial sums of all chunks.
+template <Element kX, Element kW>
+void reduce_columns(const BackwardPlan& plan, std::int64_t begin, std::int64_t end) {
+  using W = Storage<kW>;
+  const simd::F32 f32;
+  const std::int64_t stride = plan.dweight.layout.inner;
+  for (std::int64_t column = begin; column < end; column += kBlock) {
+    const std::size_t count = std::min<std::int64_t>(kBlock, end - column);
+    simd::ExactSum a = {hn::Zero(f32), hn::Zero(f32)}, b = a;
+    for (std::int64_t chunk = 0; chunk < plan.chunks; ++chunk) {
+      const float* value = plan.partials + chunk * 2 * plan.width + column;
+      const float* error = value + plan.width;
+      a.add(hn::LoadU(f32, value));
+      b.add(hn::LoadU(f32, value + simd::kLanes));
+      a.add(hn::LoadU(f32, error));
+      b.add(hn::LoadU(f32, error + simd::kLanes));
+    }
+    const Block sum = {a.total(), b.total()};
+    if (stride == 1) {
+      simd::store_first<kW, kX>(sum, static_cast<W*>(plan.dweight.data) + column, count);
+    } else {
+      HWY_ALIGN W whole[kBlock];
+      simd::store<kW, kX>(sum, whole);
+      scatter(whole, static_cast<std::int64_t>(count),
+              static_cast<W*>(plan.dweight.data) + column * stride, stride);
+    }
+  }
+}
+
+template <Element kX, Element kW, bool kStream>
+ForwardRows select_forward(Variant variant) {
+  switch (variant) {
+    case Variant::kStandard:  // in f32 the first rounding is none
+      return forward_rows<kX, kW, kX == Element::kF32 ? Variant::kFp32 : Variant::kStandard,
+                          kStream>;
+    case Variant::kFp32:
+      return forward_rows<kX, kW, Variant::kFp32, kStream>;
+    case Variant::kQwen3_5:
+      return forward_rows<kX, kW, Variant::kQwen3_5, kStream>;
+    default:
+      return forward_rows<kX, kX, Variant::kUnweighted, kStream>;
+  }
+}
+
+template <Element kX, Element kW>
+BackwardRows select_backward(bool weighted, bool dx, bool dw, bool stream) {
+  if (!weighted) {
+    return stream ? backward_chunk<kX, kX, false, true, false, true>
+                  : backward_chunk<kX, kX, false, true, false, false>;
+  }
+  if (!dx) return backward_chunk<kX, kX, true, false, true, false>;
+  if (!dw) {
+    return stream ? backward_chunk<kX, kW, true, true, false, true>
+                  : backward_chunk<kX, kW, true, true, false, false>;
+  }
+  return stream ? backward_chunk<kX, kW, true, true, true, true>
+                : backward_chunk<kX, kW, true, true, true, false>;
+}
+
+// kX, kW as values: weight is of x's format or f32.
+struct Selection {
+  Element x, weight;
+
+  template <typename Use>
+  auto visit(const Use& use) const {
+    constexpr Element kF32 = Element::kF32, kF16 = Element::kF16, kBf16 = Element::kBf16;
+    const bool same = weight == x;
+    if (x == kBf16) return same ? use.template run<kBf16, kBf16>() : use.template run<kBf16, kF32>();
+    if (x == kF16) return same ? use.template run<kF16, kF16>() : use.template run<kF16, kF32>();
+    return use.template run<kF32, kF32>();
+  }
+};
+
+struct UseForward {
+  Variant variant;
+  bool stream;
+  template <Element kX, Element kW>
+  ForwardRows run() const {
+    return stream ? select_forward<kX, kW, true>(variant) : select_forward<kX, kW, false>(variant);
+  }
+};
+
+struct UseBackward {
+  bool weighted, dx, dw, stream;
+  template <Element kX, Element kW>
+  BackwardRows run() const {
+    return select_backward<kX, kW>(weighted, dx, dw, stream);
+  }
+};
+
+struct UseReduce {
+  template <Element kX, Element kW>
+  ReduceColumns run() const {
+    return reduce_columns<kX, kW>;
+  }
+};
+
+ForwardRows forward_kernel(Element x, Element weight, Variant variant, bool stream) {
+  return Selection{x, weight}.visit(UseForward{variant, stream});
+}
+BackwardRows backward_kernel(Element x, Element weight, bool weighted, bool dx, bool dw,
+                             bool stream) {
+  return Selection{x, weight}.visit(UseBackward{weighted, dx, dw, stream});
+}
+ReduceColumns reduce_kernel(Element x, Element weight) {
+  return Selection{x, weight}.visit(UseReduce{});
+}
+
+}  // namespace kw::ops::rms_norm::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggled guard

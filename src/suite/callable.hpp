@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is validated and timed: something that runs calls of one operation/variant. The usual one goes
+// through a Context that binds the requested implementation, as model code would.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernelwright/core/context.hpp"
+#include "kernelwright/core/slot.hpp"
+#include "kernelwright/suite/result.hpp"
+
+namespace kw::suite {
+
+class Callable {
+ public:
+  virtual ~Callable() = default;
+  // Readies calls of `problem` and says what workspace they use. Throws.
+  virtual WorkspaceSize prepare(const Problem& problem) = 0;
+  // Enqueues one call; `arguments` have the layout of a prepared problem.
+  virtual Status call(const Arguments& arguments) noexcept = 0;
+};
+
+// A case that an implementation does not serve: which gate said so.
+struct Declined {
+  Reason reason = Reason::kDomainExcluded;
+  std::string text;
+};
+
+// One implementation bound on its own.
+class BoundImplementation final : public Callable {
+ public:
+  // Binds `implementation` (exact name) of `operation` on `port`. `overrides` are the environment's:
+  // one that would bind another implementation throws Error(kConflict); those of other operations
+  // hold for parts. With pins, calls go to the plan of the pinned Cfg, without slot.
+  BoundImplementation(Catalog& catalog, DevicePort& port, const Implementation& implementation,
+                      const Contract& contract, const CfgPins& pins, Mode mode,
+                      const std::map<std::string, std::string>& overrides);
+  ~BoundImplementation() override;
+
+  const Implementation& implementation() const noexcept { return implementation_; }
+  Context& context() noexcept { return context_; }
+  // Without running anything.
+  std::optional<Declined> declines(const Problem& problem) const;
+
+  WorkspaceSize prepare(const Problem& problem) override;
+  Status call(const Arguments& arguments) noexcept override;
+  // Cfg text of the last prepared problem.
+  const std::string& specialization() const noexcept { return specialization_; }
+
+ private:
+  const Implementation& implementation_;
+  const Contract& contract_;
+  CfgPins pins_;
+  Context context_;
+  std::vector<std::unique_ptr<OpSlot>> slots_;  // one per variant, bound on first use
+  OpSlot* slot_ = nullptr;                      // of the last prepared problem
+  const void* plan_ = nullptr;                  // the same, with pins
+  WorkspaceSize workspace_;
+  std::string specialization_;
+};
+
+}  // namespace kw::suite

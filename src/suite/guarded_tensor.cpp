@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernelwright/suite/guarded_tensor.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "kernelwright/suite/element.hpp"
+#include "kernelwright/suite/random.hpp"
+
+namespace kw::suite {
+namespace {
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+StorageHash hash_bytes(const std::byte* data, std::size_t bytes) noexcept {
+  StorageHash hash{0x243f6a8885a308d3ULL, 0x13198a2e03707344ULL};
+  for (std::size_t at = 0; at < bytes; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, std::min<std::size_t>(8, bytes - at));
+    hash[0] = (hash[0] ^ word) * 0x9fb21c651e98df25ULL;
+    hash[0] ^= hash[0] >> 32;
+    hash[1] = (hash[1] + word) * 0xd6e8feb86659fd93ULL;
+    hash[1] ^= hash[1] >> 29;
+  }
+  return {mix64(hash[0] ^ bytes), mix64(hash[1])};
+}
+
+// Calls visit(byte offset, bytes) for runs of adjacent elements, in logical order.
+template <typename Visit>
+void GuardedTensor::each_run(Visit visit) const {
+  const std::size_t element = dtype_bytes(spec_.dtype);
+  if (spec_.numel() == 0) return;
+  if (spec_.contiguous || spec_.rank == 0) {
+    visit(base_, static_cast<std::size_t>(spec_.numel()) * element);
+    return;
+  }
+  const auto last = static_cast<std::size_t>(spec_.rank) - 1;
+  const bool dense_rows = view_.strides[last] == 1;
+  TensorView rows = view_;
+  if (dense_rows) rows.sizes[last] = 1;
+  const std::int64_t count = rows.numel();
+  ElementWalk walk(rows);
+  const std::size_t bytes = dense_rows ? static_cast<std::size_t>(view_.sizes[last]) * element : element;
+  for (std::int64_t i = 0; i < count; ++i, walk.advance()) {
+    visit(base_ + static_cast<std::size_t>(walk.offset()) * element, bytes);
+  }
+}
+
+GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key)
+    : device_(&device), spec_(spec), key_(canary_key) {
+  const TensorView shape = view_of(spec, nullptr);
+  const auto range = shape.byte_range();
+  const auto before = round_up(static_cast<std::size_t>(kGuardBytes - range.begin), runtime::kMemoryAlignment);
+  // Below 16 the address has that power of two and no higher one.
+  base_ = before + (spec.align < 16 ? static_cast<std::size_t>(spec.align) : 0);
+  begin_ = base_ + static_cast<std::size_t>(range.begin);
+  end_ = base_ + static_cast<std::size_t>(range.end);
+  total_bytes_ = round_up(end_ + kGuardBytes, 8);
+  memory_ = runtime::Buffer(device, static_cast<std::int64_t>(total_bytes_));
+  if (device.hardware().kind != DeviceKind::kCpu) host_image_.resize(total_bytes_);
+  view_ = view_of(spec, memory_.data() + base_);
+
+  const std::size_t covered = static_cast<std::size_t>(spec.numel()) * dtype_bytes(spec.dtype);
+  if (covered != end_ - begin_) {
+    element_byte_.assign(end_ - begin_, false);
+    each_run([&](std::size_t at, std::size_t bytes) {
+      const auto first = element_byte_.begin() + static_cast<std::ptrdiff_t>(at - begin_);
+      std::fill(first, first + static_cast<std::ptrdiff_t>(bytes), true);
+    });
+  }
+  for (std::size_t i = 0; i < total_bytes_; ++i) image()[i] = canary(i);
+}
+
+TensorView GuardedTensor::host_view() const noexcept {
+  TensorView view = view_;
+  view.data = image() + base_;
+  return view;
+}
+
+std::byte GuardedTensor::canary(std::size_t offset) const noexcept {
+  // One mix yields eight bytes; never the poisons 0xff and 0x5a, so that writing those is noticed.
+  const std::uint64_t word = mix64(key_ ^ (offset / 8));
+  const auto byte = static_cast<std::uint8_t>(word >> (8 * (offset % 8)));
+  return std::byte{byte == 0xff || byte == 0x5a ? static_cast<std::uint8_t>(byte ^ 0x21U) : byte};
+}
+
+void GuardedTensor::poison(std::uint8_t byte) {
+  each_run([&](std::size_t at, std::size_t bytes) { std::memset(image() + at, byte, bytes); });
+}
+
+void GuardedTensor::copy_elements(const GuardedTensor& source) {
+  each_run([&](std::size_t at, std::size_t bytes) {
+    std::memcpy(image() + at, source.image() + (at - base_ + source.base_), bytes);
+  });
+}
+
+void GuardedTensor::upload(void* stream) {
+  if (host_image_.empty()) return;
+  device_->copy(memory_.data(), host_image_.data(), static_cast<std::int64_t>(total_bytes_), stream);
+  device_->synchronize(stream);
+}
+
+void GuardedTensor::download(void* stream) {
+  if (host_image_.empty()) return;
+  device_->copy(host_image_.data(), memory_.data(), static_cast<std::int64_t>(total_bytes_), stream);
+  device_->synchronize(stream);
+}
+
+std::vector<std::byte> GuardedTensor::element_bytes() const {
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(spec_.numel()) * dtype_bytes(spec_.dtype));
+  each_run([&](std::size_t at, std::size_t count) { bytes.insert(bytes.end(), image() + at, image() + at + count); });
+  return bytes;
+}
+
+std::optional<std::string> GuardedTensor::damage() const {
+  const auto find = [&](std::size_t from, std::size_t to) -> std::optional<std::size_t> {
+    for (std::size_t i = from; i < to; ++i) {
+      const bool gap = i < begin_ || i >= end_ || (!element_byte_.empty() && !element_byte_[i - begin_]);
+      if (gap && image()[i] != canary(i)) return i;
+    }
+    return std::nullopt;
+  };
+  if (const auto at = find(0, begin_)) return fmt::format("{} bytes before the first element", begin_ - *at);
+  if (const auto at = find(end_, total_bytes_)) return fmt::format("{} bytes after the last element", *at - end_);
+  if (element_byte_.empty()) return std::nullopt;
+  if (const auto at = find(begin_, end_)) return fmt::format("a gap between elements, {} bytes after the first one", *at - begin_);
+  return std::nullopt;
+}
+
+}  // namespace kw::suite

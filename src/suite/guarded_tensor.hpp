@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor in memory of its own with canaries on both sides and in every gap between its elements:
+//   [>= 512 B canary][elements, gaps are canaries][>= 512 B canary]
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernelwright/core/problem.hpp"
+#include "kernelwright/runtime/device.hpp"
+
+namespace kw::suite {
+
+// 128 bits over bytes, to notice a change of memory; not cryptographic.
+using StorageHash = std::array<std::uint64_t, 2>;
+StorageHash hash_bytes(const std::byte* data, std::size_t bytes) noexcept;
+
+// The host edits an image; upload() and download() move it to and from the device and do nothing for
+// the CPU, whose memory is the image. Views and addresses are of the device.
+class GuardedTensor {
+ public:
+  static constexpr std::int64_t kGuardBytes = 512;
+
+  // Canaries everywhere. The base address has exactly the alignment class of `spec`.
+  GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key);
+
+  const TensorView& view() const noexcept { return view_; }  // on the device
+  TensorView host_view() const noexcept;                     // in the image
+  const TensorSpec& spec() const noexcept { return spec_; }
+
+  // Sets every byte of every element; gaps keep their canaries.
+  void poison(std::uint8_t byte);
+  // Elements of `source` (same spec) into this image.
+  void copy_elements(const GuardedTensor& source);
+  void upload(void* stream);
+  void download(void* stream);
+
+  // Of the image, canaries included.
+  StorageHash hash() const noexcept { return hash_bytes(image(), total_bytes_); }
+  // Bytes of the elements, in row-major order without gaps.
+  std::vector<std::byte> element_bytes() const;
+  // Says where the first byte lies that is not a canary any more.
+  std::optional<std::string> damage() const;
+
+ private:
+  std::byte* image() const noexcept { return host_image_.empty() ? memory_.data() : const_cast<std::byte*>(host_image_.data()); }
+  std::byte canary(std::size_t offset) const noexcept;
+  template <typename Visit>
+  void each_run(Visit visit) const;
+
+  runtime::Device* device_;
+  TensorSpec spec_;
+  std::uint64_t key_;
+  runtime::Buffer memory_;
+  std::vector<std::byte> host_image_;  // empty on the CPU
+  std::size_t total_bytes_ = 0;
+  std::size_t base_ = 0;  // offset of element 0
+  std::size_t begin_ = 0, end_ = 0;  // extent of the elements
+  TensorView view_;
+  std::vector<bool> element_byte_;  // within [begin, end); empty when there are no gaps
+};
+
+}  // namespace kw::suite

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placed tensors of one case with their contents: random inputs by fill, and, for a backward
+// operation, those inputs that its forward would have saved.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernelwright/core/catalog.hpp"
+#include "kernelwright/suite/fill.hpp"
+#include "kernelwright/suite/guarded_tensor.hpp"
+#include "kernelwright/suite/oracle.hpp"
+
+namespace kw::suite {
+
+// The operation whose contract names `operation` as its backward; null when there is none.
+const Operation* find_forward(const Catalog& catalog, std::string_view operation) noexcept;
+
+// The tensors of a problem in guarded memory of a device, parallel to operands_of(problem).
+class PlacedTensors {
+ public:
+  // Elements hold canaries until they are filled. `key` seeds those.
+  PlacedTensors(runtime::Device& device, const Problem& problem, std::uint64_t key);
+
+  const std::vector<Operand>& operands() const noexcept { return operands_; }
+  std::vector<GuardedTensor>& tensors() noexcept { return tensors_; }
+  GuardedTensor& operator[](std::size_t i) noexcept { return tensors_[i]; }
+  std::vector<TensorView> views() const;
+
+ private:
+  std::vector<Operand> operands_;
+  std::vector<GuardedTensor> tensors_;
+};
+
+// Writes the host images of all read operands. Batch inputs of random fills have variance 4, so that a
+// normalisation is not the identity; operands without rows keep `normal` under row fills.
+void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed, const Catalog& catalog);
+
+// Elements of every read operand as doubles; empty vectors for outputs.
+std::vector<std::vector<double>> read_inputs(PlacedTensors& placed);
+
+}  // namespace kw::suite

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a case can end as: closed lists of statuses and reason codes, stable in reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kw::suite {
+
+enum class CaseStatus : std::uint8_t {
+  kPassed,
+  kFailed,         // the implementation is wrong
+  kError,          // the harness, the device or the environment failed
+  kMistrusted,     // nothing wrong was found, but a wrong output would have passed as well
+  kNotApplicable,  // the implementation declares that this is not its domain
+  kSkipped,        // filtered out, or too large for this machine
+};
+
+enum class Reason : std::uint8_t {
+  kNone,
+  kNumericMismatch,
+  kNonfiniteMismatch,
+  kBias,
+  kOutputStructure,
+  kUndeclaredMutation,
+  kUnwrittenOutput,
+  kReadsUninitialised,
+  kOobWrite,
+  kRejectedValid,
+  kNondeterministic,
+  kBatchVariant,
+  kGradient,
+  kMistrustedOracle,
+  kCompileError,
+  kDeviceError,
+  kOomSkipped,
+  kHardwareUnmet,
+  kDependencyMissing,
+  kDomainExcluded,
+  kNotImplemented,
+  kImplausibleSpeed,
+};
+
+std::string_view status_name(CaseStatus status) noexcept;
+std::string_view reason_name(Reason reason) noexcept;
+
+// One contract check of a case. `data`: names and figures for reports.
+struct CheckResult {
+  std::string name;  // "oracle:y", "canary", "repeat", ...
+  bool passed = true;
+  Reason reason = Reason::kNone;
+  std::string message;  // what was found and what was allowed; empty when passed
+  std::vector<std::pair<std::string, double>> data;
+};
+
+}  // namespace kw::suite

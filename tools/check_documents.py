@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md and docs/*.md show works. A line `<!-- complete -->` above a ```cpp block has it compiled,
+and, where it has a main, linked with libkw.so and run. `<!-- run -->` above a ```console block runs its
+`$ ` lines at the top of the repository, with the built kw first in PATH. Both must end with 0. Links to
+files of the repository must lead somewhere."""
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import source_tree
+
+BLOCK = re.compile(r"^<!-- (complete|run) -->\n+```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)[^)]*\)")
+LANGUAGE = {"complete": ("cpp",), "run": ("console", "sh", "bash")}
+SECONDS = 300
+
+
+def run(command, **options):
+    """None, or why it failed."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False,
+                                **options)
+    except subprocess.TimeoutExpired:
+        return f"still running after {SECONDS} s"
+    output = (result.stdout + result.stderr).strip()
+    return None if result.returncode == 0 else f"exit code {result.returncode}\n{output}"
+
+
+def check_cpp(root, build, compiler, text, folder):
+    source, program = folder / "snippet.cpp", folder / "snippet"
+    source.write_text(text)
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{root / 'include'}"]
+    if not re.search(r"\bint\s+main\s*\(", text):
+        return run([compiler, *flags, "-fsyntax-only", source])
+    return run([compiler, *flags, source, "-o", program, f"-L{build / 'lib'}", "-lkw",
+                f"-Wl,-rpath,{build / 'lib'}"]) or run([program], cwd=root)
+
+
+def check_console(root, build, text):
+    commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    if not commands:
+        return "no line starts with `$ `"
+    environment = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}")
+    return run(["bash", "-euo", "pipefail", "-c", "\n".join(commands)], cwd=root, env=environment)
+
+
+def problems(root, build, compiler="g++"):
+    checked, found = 0, []
+    for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/*.md"))]:
+        if not page.is_file():
+            continue
+        text = source_tree.text_of(page)
+        for match in LINK.finditer(text):
+            checked += 1
+            if not (page.parent / match.group(1)).exists():
+                found.append(f"{page.relative_to(root)}: link to {match.group(1)}: no such file")
+        for match in BLOCK.finditer(text):
+            checked += 1
+            mark, language, body = match.groups()
+            where = f"{page.relative_to(root)}:{text.count(chr(10), 0, match.start(3)) + 1}"
+            with tempfile.TemporaryDirectory() as folder:
+                if language not in LANGUAGE[mark]:
+                    why = f"`{mark}` is for {' or '.join(LANGUAGE[mark])}, not for {language}"
+                elif mark == "complete":
+                    why = check_cpp(root, build, compiler, body, Path(folder))
+                else:
+                    why = check_console(root, build, body)
+            if why:
+                found.append(f"{where}: {why}")
+    return checked, found
+
+
+if __name__ == "__main__":
+    parser = source_tree.parser(__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="build tree with bin/ and lib/")
+    parser.add_argument("--compiler", default="g++")
+    arguments = parser.parse_args()
+    source_tree.report("documents", *problems(arguments.root, arguments.build.resolve(),
+                                              arguments.compiler))

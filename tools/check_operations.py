@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The cost of an operation is one folder of fixed file names, one catalog line and one CMake line."""
+
+import re
+
+import source_tree
+
+VENDORS = ["cublaslt", "cudnn", "onednn"]
+NAMES = {"contract.hpp", "contract.cpp", "cfg.hpp", "reference.cpp", "native.cpp", "native_body.hpp",
+         "cuda.cpp", "cuda_body.cuh", "composed.cpp", "suite.cpp", "tuning.json",
+         *(f"{vendor}.cpp" for vendor in VENDORS)}
+NEEDED = {"contract.hpp", "contract.cpp", "reference.cpp", "suite.cpp"}
+COMMENT = re.compile(r"//.*")
+
+
+def lines_that_name(path, operation):
+    """Lines of code, includes apart, that name the operation itself and not a longer name."""
+    word = re.compile(rf"(?<![a-z0-9_]){operation}(?![a-z0-9_])")
+    text = source_tree.text_of(path) if path.is_file() else ""
+    code = (re.sub(r"#(?!include\b).*" if path.name == "CMakeLists.txt" else COMMENT, "", line)
+            for line in text.splitlines())
+    return sum(1 for line in code if word.search(line) and not line.startswith("#include"))
+
+
+def problems(root):
+    ops = root / "src" / "ops"
+    folders = sorted(path for path in ops.iterdir() if path.is_dir()) if ops.is_dir() else []
+    found = []
+    for folder in folders:
+        there = {path.name for path in folder.iterdir()}
+        for name in sorted(there - NAMES):
+            found.append(f"src/ops/{folder.name}/{name}: not one of the names of DESIGN 3: "
+                         f"{', '.join(sorted(NAMES))}")
+        for name in sorted(NEEDED - there):
+            found.append(f"src/ops/{folder.name}: lacks {name}")
+        for listing in ("catalog.cpp", "CMakeLists.txt"):
+            count = lines_that_name(ops / listing, folder.name)
+            if count != 1:
+                found.append(f"src/ops/{listing}: names {folder.name} on {count} lines, not on one")
+    return len(folders), found
+
+
+if __name__ == "__main__":
+    source_tree.report("operations", *problems(source_tree.parser(__doc__).parse_args().root))
