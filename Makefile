@@ -18,7 +18,7 @@ RELEASE := build/release
 PYTHON ?= python3
 # CI holds warnings to be errors; a user with another compiler does not.
 WERROR := $(if $(CI),ON,OFF)
-CTEST := ctest -j$(JOBS) --output-on-failure --no-label-summary
+CTEST := ctest -j$(JOBS) --no-label-summary --preset
 
 .DEFAULT_GOAL := build
 .PHONY: build configure setup demo test quick check format install clean asan ubsan tsan
@@ -27,7 +27,7 @@ setup:
 	@tools/setup.sh build
 
 configure: setup
-	@cmake --preset release -DKW_WERROR=$(WERROR) --log-level=WARNING
+	@cmake --preset release -DKW_WERROR=$(WERROR) >/dev/null
 
 build: configure
 	@cmake --build $(RELEASE) -j$(JOBS) --target kw
@@ -37,7 +37,7 @@ demo: build
 
 test quick: configure
 	@cmake --build $(RELEASE) -j$(JOBS)
-	@$(CTEST) --test-dir $(RELEASE) $(if $(filter quick,$@),-LE 'slow|gpu') $(ARGS)
+	@$(CTEST) release $(if $(filter quick,$@),-LE 'slow|gpu') $(ARGS)
 
 check: configure
 	@tools/setup.sh check
@@ -53,9 +53,9 @@ install: configure
 
 asan ubsan tsan: setup
 	@tools/setup.sh $(if $(filter tsan,$@),tsan,build)
-	@cmake --preset $@ --log-level=WARNING
+	@cmake --preset $@ >/dev/null
 	@cmake --build build/$@ -j$(JOBS)
-	@$(CTEST) --test-dir build/$@ -LE 'slow|gpu|script' $(ARGS)
+	@$(CTEST) $@ -LE 'slow|gpu|script' $(ARGS)
 
 clean:
 	@cmake -E rm -rf build

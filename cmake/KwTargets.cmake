@@ -33,17 +33,16 @@ function(kw_add_layer layer)
   endif()
 endfunction()
 
-# The sources that an operation folder may hold beside headers, kernel bodies and tuning.json
-# (tools/check_operations.py knows the same list). Vendor adapters become plugins, not part of kw_ops.
-set(KW_OPERATION_SOURCES contract reference native composed cuda suite)
+# Vendor adapters become plugins; they are no part of kw_ops.
+set(KW_VENDOR_SOLUTIONS cublaslt cudnn onednn)
 
-# kw_add_operation(<operation>): the sources of one folder of src/ops join kw_ops.
+# kw_add_operation(<operation>): the sources of one folder of src/ops join kw_ops. Which names may
+# stand there is the business of tools/check_operations.py.
 function(kw_add_operation operation)
-  set(globs)
-  foreach(name IN LISTS KW_OPERATION_SOURCES)
-    list(APPEND globs ${operation}/${name}.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${operation}/*.cpp)
+  foreach(vendor IN LISTS KW_VENDOR_SOLUTIONS)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${operation}/${vendor}.cpp)
   endforeach()
-  file(GLOB sources CONFIGURE_DEPENDS ${globs})
   set_property(GLOBAL APPEND PROPERTY KW_OPS_SOURCES ${sources})
   # Vector code: Highway's lane types and the compilers' integer promotions make -Wconversion noise.
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/${operation}/native.cpp

@@ -35,6 +35,10 @@ target_compile_options(kw_options INTERFACE
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
   # g++ 12 warns of impossible overlaps inside std::string's operator+ (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # Args{.x = x, .y = y}: what is not named takes its default.
+  -Wno-missing-field-initializers
+  # g++ 12 invents overlaps in inlined std::string operations (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${KW_WERROR}>:-Werror>
   # A product is rounded where the source rounds it, whatever the compiler and instruction set;
   # fused multiply-adds are written out.

@@ -27,7 +27,7 @@ def place(root, path):
     if parts[0] == "include":
         return "capi", ""
     layer, folder = parts[1], parts[2] if len(parts) > 3 else ""
-    if layer == "ops" and path.name.startswith("catalog."):
+    if layer == "ops" and not folder:
         return "catalog", ""
     return layer, folder
 

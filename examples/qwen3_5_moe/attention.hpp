@@ -9,7 +9,8 @@
 namespace qwen3_5_moe {
 
 // cos and sin of position * frequency, [tokens, rotary_dim / 2] each: the two halves of the usual
-// duplicated layout are equal, so one is stored.
+// duplicated layout are equal, so one is stored. The three position axes of the published model
+// coincide for text, which makes its rotation this one.
 struct RotaryTable {
   Tensor cos, sin;
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "kernelwright/base/error.hpp"
-#include "kernelwright/core/context.hpp"
+#include "kernelwright/ops/catalog.hpp"
 #include "qwen3_5_moe/measure.hpp"
 #include "qwen3_5_moe/model.hpp"
 #include "qwen3_5_moe/slots.hpp"
@@ -33,13 +33,14 @@ struct TimedForward {
 
 std::vector<std::uint8_t> read_text(const DemoOptions& options) {
   std::ifstream file(options.text_path, std::ios::binary);
-  std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(file)), {});
+  file.peek();  // a directory opens, and fails here
   if (!file.is_open() || file.bad()) {
     throw kw::Error(kw::Code::kNotFound,
                     fmt::format("cannot read the text file '{}'; give another one with --text, or "
                                 "run in the root of the repository, which has the default",
                                 options.text_path));
   }
+  std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(file)), {});
   if (bytes.size() < 2) {
     throw kw::Error(
         kw::Code::kInvalidArgument,
@@ -98,6 +99,12 @@ double allowed_loss_difference(double largest_logit, std::int64_t bound_calls, s
          std::sqrt(static_cast<double>(terms)) * 0x1p-24;
 }
 
+int run_demo(const DemoOptions& options, std::ostream& out) {
+  kw::Context& context =
+      kw::initialize({.config_file = options.config_path, .overrides = options.overrides});
+  return run_demo(options, context, out);
+}
+
 int run_demo(const DemoOptions& options, kw::Context& context, std::ostream& out) {
   if (options.max_bytes < 2 || options.repeats < 1) {
     throw kw::Error(
@@ -117,7 +124,7 @@ int run_demo(const DemoOptions& options, kw::Context& context, std::ostream& out
   const kw::Hardware& hardware = context.device().hardware();
   const Model model{Config{}};
   const Config& config = model.config;
-  out << fmt::format("device   {}: {}, capability {}, {} threads\n",
+  out << fmt::format("device   {}: {}, capability {}, {} threads; kernelwright " KW_VERSION "\n",
                      kw::device_kind_name(hardware.kind), hardware.model,
                      kw::capability_text(hardware.kind, hardware.capability), hardware.units);
   out << fmt::format(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <string>
 
 namespace kw {
@@ -16,8 +17,9 @@ namespace qwen3_5_moe {
 struct DemoOptions {
   std::string text_path = "examples/qwen3_5_moe/corpus.txt";
   std::string config_path = "configs/qwen3_5_moe.yaml";
-  std::int64_t max_bytes = 1024;  // the text is cut here; at least 2
-  int repeats = 5;                // timings are medians over as many runs
+  std::map<std::string, std::string> overrides;  // operation -> implementation, before the file
+  std::int64_t max_bytes = 1024;                 // the text is cut here; at least 2
+  int repeats = 3;                               // timings are medians over as many runs
 };
 
 // Binds the model as the configuration and the environment say, on the CPU of this machine, and
@@ -26,7 +28,7 @@ struct DemoOptions {
 // that cannot be used.
 int run_demo(const DemoOptions& options, std::ostream& out);
 
-// The same with a selection made by the caller; config_path is not read.
+// The same with a selection made by the caller; config_path and overrides are not read.
 int run_demo(const DemoOptions& options, kw::Context& context, std::ostream& out);
 
 // How far apart two cross-entropy losses may be because of rounding alone. `bound_calls` results on

@@ -84,12 +84,6 @@ Tensor Tensor::reshape(std::initializer_list<std::int64_t> sizes) const {
 
 Tensor empty_like(const Tensor& tensor) { return Tensor(tensor.shape(), tensor.view().dtype); }
 
-Tensor zeros(std::initializer_list<std::int64_t> sizes) {
-  Tensor tensor(sizes);
-  std::fill_n(tensor.data(), tensor.numel(), 0.0F);
-  return tensor;
-}
-
 Tensor linear(const Tensor& x, const Tensor& weight) {
   const std::int64_t rows = x.rows(), in = weight.size(1), out = weight.size(0);
   Tensor y({rows, out});

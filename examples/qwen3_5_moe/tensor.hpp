@@ -70,7 +70,6 @@ class Tensor {
 
 // A fresh contiguous tensor of the same shape and dtype.
 Tensor empty_like(const Tensor& tensor);
-Tensor zeros(std::initializer_list<std::int64_t> sizes);
 
 // y = x * weight^T over the last dimension of x; weight [out, in]. Each output is one sum in order
 // of `in`, so a row's bits depend neither on the other rows nor on the number of threads.

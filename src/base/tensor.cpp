@@ -3,39 +3,51 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <optional>
 
 #include "kernelwright/base/fail.hpp"
 
 namespace kw {
 namespace {
 
-struct Dimension {
-  std::int64_t size, stride;
-};
-
-struct Layout {
-  std::array<Dimension, kMaxRank> dims;
-  int rank = 0;
-};
-
-// Dimensions of extent > 1, largest stride first.
-Layout sorted_layout(const TensorView& view) {
-  Layout layout;
-  for (int i = 0; i < view.rank; ++i) {
-    if (view.sizes[i] > 1) layout.dims[layout.rank++] = {view.sizes[i], view.strides[i]};
-  }
-  std::sort(layout.dims.begin(), layout.dims.begin() + layout.rank,
-            [](const Dimension& a, const Dimension& b) { return a.stride > b.stride; });
-  return layout;
+// Of sizes that nobody has checked yet: wraps instead of being undefined.
+std::int64_t product(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t result = 0;
+  (void)__builtin_mul_overflow(a, b, &result);
+  return result;
 }
 
-// Elements spanned by the dimensions from `from` on.
-std::int64_t inner_extent(const Layout& layout, int from) {
-  std::int64_t extent = 1;
-  for (int i = from; i < layout.rank; ++i) {
-    extent += (layout.dims[i].size - 1) * layout.dims[i].stride;
+// Bytes that a view occupies modulo `pitch`: dimensions whose stride is a multiple of it vanish, the
+// others span [begin, end) from the base. Nullopt when they span more than the pitch.
+struct Residue {
+  std::int64_t begin, end;
+};
+
+std::optional<Residue> residue(const TensorView& view, std::int64_t pitch) noexcept {
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(view.dtype));
+  Residue span{0, bytes};
+  for (int i = 0; i < view.rank; ++i) {
+    const std::int64_t stride = view.strides[i] * bytes;
+    if (view.sizes[i] <= 1 || stride == pitch) continue;
+    if (std::abs(stride) >= pitch) {
+      if (stride % pitch == 0) continue;
+      return std::nullopt;
+    }
+    const std::int64_t extent = (view.sizes[i] - 1) * stride;
+    (extent < 0 ? span.begin : span.end) += extent;
   }
-  return extent;
+  if (span.end - span.begin > pitch) return std::nullopt;
+  return span;
+}
+
+// Whether the views fall into different parts of every period of `pitch` bytes. `delta` is b's base
+// minus a's.
+bool disjoint_modulo(const TensorView& a, const TensorView& b, std::int64_t delta, std::int64_t pitch) noexcept {
+  const auto part_a = residue(a, pitch), part_b = residue(b, pitch);
+  if (!part_a || !part_b) return false;
+  const std::int64_t from = ((delta + part_b->begin - part_a->begin) % pitch + pitch) % pitch;
+  return from >= part_a->end - part_a->begin && from + (part_b->end - part_b->begin) <= pitch;
 }
 
 }  // namespace
@@ -62,7 +74,7 @@ TensorView::TensorView(void* data_in, DType dtype_in, std::span<const std::int64
 
 std::int64_t TensorView::numel() const noexcept {
   std::int64_t count = 1;
-  for (int i = 0; i < rank; ++i) count *= sizes[i];
+  for (int i = 0; i < rank; ++i) count = product(count, sizes[i]);
   return count;
 }
 
@@ -70,7 +82,7 @@ bool TensorView::contiguous() const noexcept {
   std::int64_t expected = 1;
   for (int i = rank - 1; i >= 0; --i) {
     if (sizes[i] != 1 && strides[i] != expected) return numel() == 0;
-    expected *= sizes[i];
+    expected = product(expected, sizes[i]);
   }
   return true;
 }
@@ -80,7 +92,7 @@ TensorView::ByteRange TensorView::byte_range() const noexcept {
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
   for (int i = 0; i < rank; ++i) {
     if (sizes[i] == 0) return {};
-    const std::int64_t span = (sizes[i] - 1) * strides[i] * bytes;
+    const std::int64_t span = product(product(sizes[i] - 1, strides[i]), bytes);
     (span < 0 ? range.begin : range.end) += span;
   }
   range.end += bytes;
@@ -91,7 +103,7 @@ void contiguous_strides(std::span<const std::int64_t> sizes, std::span<std::int6
   std::int64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<std::int64_t>(sizes[i], 1);
+    stride = product(stride, std::max<std::int64_t>(sizes[i], 1));
   }
 }
 
@@ -103,26 +115,36 @@ bool may_overlap(const TensorView& a, const TensorView& b) noexcept {
   const auto base_b = reinterpret_cast<std::intptr_t>(b.data);
   if (base_a + range_a.end <= base_b + range_b.begin) return false;
   if (base_b + range_b.end <= base_a + range_a.begin) return false;
-  // Ranges meet. Two views of one pitched buffer are still disjoint if they share the outer pitch
-  // and their inner extents fall into different parts of it.
-  const auto bytes = static_cast<std::int64_t>(dtype_bytes(a.dtype));
-  const std::int64_t byte_delta = base_b - base_a;
-  if (a.dtype != b.dtype || byte_delta % bytes != 0) return true;
-  const Layout layout_a = sorted_layout(a), layout_b = sorted_layout(b);
-  if (layout_a.rank == 0 || layout_b.rank == 0) return true;
-  const std::int64_t pitch = layout_a.dims[0].stride;
-  if (pitch <= 0 || layout_b.dims[0].stride != pitch) return true;
-  if (layout_a.dims[layout_a.rank - 1].stride < 0 || layout_b.dims[layout_b.rank - 1].stride < 0) return true;
-  const std::int64_t extent_a = inner_extent(layout_a, 1), extent_b = inner_extent(layout_b, 1);
-  const std::int64_t delta = ((byte_delta / bytes) % pitch + pitch) % pitch;
-  return !(delta >= extent_a && delta + extent_b <= pitch);
+  // Ranges meet. Views of one pitched buffer are disjoint if they are so modulo its pitch, which is
+  // a stride of one of them.
+  for (const TensorView* view : {&a, &b}) {
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(view->dtype));
+    for (int i = 0; i < view->rank; ++i) {
+      const std::int64_t pitch = std::abs(view->strides[i]) * bytes;
+      if (view->sizes[i] > 1 && pitch > bytes && disjoint_modulo(a, b, base_b - base_a, pitch)) return false;
+    }
+  }
+  return true;
 }
 
 bool self_overlaps(const TensorView& view) noexcept {
   if (!view.present() || view.numel() <= 1) return false;
-  const Layout layout = sorted_layout(view);
-  for (int i = 0; i < layout.rank; ++i) {
-    if (layout.dims[i].stride < inner_extent(layout, i + 1)) return true;
+  struct Dimension {
+    std::int64_t size, stride;
+  };
+  std::array<Dimension, kMaxRank> dims;  // by ascending stride
+  int rank = 0;
+  for (int i = 0; i < view.rank; ++i) {
+    if (view.sizes[i] <= 1) continue;
+    const Dimension dim{view.sizes[i], std::abs(view.strides[i])};
+    int at = rank++;
+    for (; at > 0 && dims[at - 1].stride > dim.stride; --at) dims[at] = dims[at - 1];
+    dims[at] = dim;
+  }
+  std::int64_t extent = 1;  // elements spanned by the dimensions so far
+  for (int i = 0; i < rank; ++i) {
+    if (dims[i].stride < extent) return true;
+    extent += (dims[i].size - 1) * dims[i].stride;
   }
   return false;
 }

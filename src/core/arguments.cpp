@@ -48,6 +48,12 @@ void check_call(const Contract& contract, int variant, const void* args) {
     TensorView view;
   };
   std::vector<Written> views;
+  const auto is_needed = [&](const Parameter& p) {
+    return p.role == Role::kOutput && !p.is_optional && p.in_variant(contract.variants[static_cast<std::size_t>(variant)].name);
+  };
+  const auto missing = [&](const std::string& name, const Parameter& p) {
+    fail(Code::kInvalidArgument, "{}: output '{}' is missing; the caller supplies every output: {} {}", label, name, dtype_rule_text(p.dtype), shape_text(p.shape));
+  };
   for (const Parameter& p : contract.parameters) {
     if (p.is_scalar()) {
       const std::optional<double> value = scalar_at(args, step_of(contract, p));
@@ -56,6 +62,7 @@ void check_call(const Contract& contract, int variant, const void* args) {
       }
     } else if (p.kind == Kind::kTensorList) {
       const auto& list = field_at<TensorList>(args, p.offset);
+      if (list.data == nullptr && is_needed(p)) missing(p.name, p);
       for (std::int64_t k = 0; list.data != nullptr && k < list.size; ++k) views.push_back({p.name + "[" + std::to_string(k) + "]", &p, list.data[k]});
     } else {
       views.push_back({p.name, &p, field_at<TensorView>(args, p.offset)});
@@ -64,10 +71,11 @@ void check_call(const Contract& contract, int variant, const void* args) {
   for (const Written& view : views) {
     const Parameter& p = *view.parameter;
     if (!view.view.present()) {
-      if (p.role != Role::kInput && !p.is_optional && p.in_variant(contract.variants[static_cast<std::size_t>(variant)].name)) {
-        fail(Code::kInvalidArgument, "{}: '{}' is missing; the caller supplies every output, and infer_outputs tells its shape", label, view.name);
-      }
+      if (is_needed(p)) missing(view.name, p);
       continue;
+    }
+    for (const std::int64_t size : view.view.shape()) {
+      if (size < 0) fail(Code::kInvalidArgument, "{}: '{}' has the negative size {}", label, view.name, size);
     }
     if (view.view.data == nullptr && view.view.numel() != 0) {
       fail(Code::kInvalidArgument, "{}: '{}' has a shape but a null address", label, view.name);
@@ -77,8 +85,8 @@ void check_call(const Contract& contract, int variant, const void* args) {
     if (a.parameter->role == Role::kInput) continue;
     for (const Written& b : views) {
       if (&a == &b || !may_overlap(a.view, b.view)) continue;
-      if (a.parameter->alias_of == b.name && a.view.data == b.view.data) continue;
-      if (b.parameter->alias_of == a.name && a.view.data == b.view.data) continue;
+      const bool declared = a.parameter->alias_of == b.parameter->name || b.parameter->alias_of == a.parameter->name;
+      if (declared && is_same_tensor(a.view, b.view)) continue;
       fail(Code::kInvalidArgument, "{}: '{}' shares memory with '{}'; give it memory of its own{}", label, a.name, b.name,
            a.parameter->alias_of.empty() ? "" : " (it may only be the same tensor as '" + a.parameter->alias_of + "')");
     }

@@ -13,19 +13,62 @@ namespace {
 // A part of a composed plan: the plan of another binding, which lives as long as the context.
 class BoundPart : public PreparedPart {
  public:
-  BoundPart(const Plan& plan, const Contract& contract, WorkspaceSize workspace) : plan_(plan), contract_(contract), workspace_(workspace) {}
+  BoundPart(const Plan& plan, const Contract& contract, std::size_t index)
+      : plan_(plan), contract_(contract), index_(index) {}
   const Contract& contract() const noexcept override { return contract_; }
-  const std::string& implementation() const noexcept override { return plan_.implementation().info.name; }
-  Status launch(const void* args, const LaunchFrame& frame) const noexcept override {
-    return plan_.implementation().functions.launch(plan_.get(), args, frame);
+  const std::string& implementation() const noexcept override {
+    return plan_.implementation().info.name;
   }
-  WorkspaceSize workspace() const noexcept override { return workspace_; }
+  Status launch(const void* args, const LaunchFrame& frame) const noexcept override {
+    LaunchFrame own{frame.stream, nullptr, nullptr, nullptr};
+    if (frame.layout != nullptr) {
+      own.layout = &frame.layout->parts[index_];
+      own.block = frame.block;
+      own.workspace = own.block + own.layout->offset;
+    }
+    return plan_.implementation().functions.launch(plan_.get(), args, own);
+  }
 
  private:
   const Plan& plan_;
   const Contract& contract_;
-  WorkspaceSize workspace_;
+  std::size_t index_;
 };
+
+constexpr std::int64_t aligned(std::int64_t bytes) noexcept {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+void shift(WorkspaceLayout& layout, std::int64_t bytes) noexcept {
+  layout.offset += bytes;
+  for (WorkspaceLayout& part : layout.parts) shift(part, bytes);
+}
+
+// Adds to a recipe's own workspace what its parts need, one at a time:
+//   | longest zeros of a part | largest scratch of a part | own |
+// A part begins its own zeros before the end of the longest, so that every part's scratch follows.
+void lay_out_workspace(Recipe& recipe) {
+  const std::string& name = recipe.implementation->info.name;
+  const WorkspaceSize own = recipe.workspace;
+  if (own.bytes < 0 || own.zeroed_bytes < 0 || own.zeroed_bytes > own.bytes || own.zeroed_bytes % kWorkspaceAlignment != 0) {
+    fail(Code::kInternal, "{}: workspace of {} bytes with the first {} zero; the prefix lies within it and is a multiple of {}",
+         name, own.bytes, own.zeroed_bytes, kWorkspaceAlignment);
+  }
+  if (recipe.parts.empty()) return;
+  if (own.zeroed_bytes > 0) fail(Code::kInternal, "{}: the own workspace of a composed implementation has no zeroed bytes; it asks for {}", name, own.zeroed_bytes);
+  WorkspaceSize shared;
+  std::int64_t scratch = 0;
+  for (const Recipe& part : recipe.parts) {
+    shared.zeroed_bytes = std::max(shared.zeroed_bytes, part.workspace.zeroed_bytes);
+    scratch = std::max(scratch, part.workspace.bytes - part.workspace.zeroed_bytes);
+  }
+  shared.bytes = shared.zeroed_bytes + aligned(scratch);
+  for (const Recipe& part : recipe.parts) {
+    shift(recipe.layout.parts.emplace_back(part.layout), shared.zeroed_bytes - part.workspace.zeroed_bytes);
+  }
+  recipe.layout.offset = shared.bytes;
+  recipe.workspace = {shared.bytes + own.bytes, shared.zeroed_bytes};
+}
 
 StatusCode status_of(Code code) noexcept {
   switch (code) {
@@ -48,32 +91,28 @@ struct NotPrepared {
 
 }  // namespace
 
-Status Binding::launch(const PreparedCall& call, const void* args, Stream stream) const noexcept {
-  LaunchFrame frame{stream.handle, nullptr};
-  if (call.workspace.bytes > 0) {
-    DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
-    frame.workspace = port.workspace(stream.handle, call.workspace.bytes);
-    if (frame.workspace == nullptr) return {StatusCode::kNotPrepared};
-  }
-  return call.plan->implementation().functions.launch(call.plan->get(), args, frame);
-}
-
 Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** prepared) noexcept {
   try {
     check_call(contract(), selection_.variant, args);
     DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
+    require_device(port.hardware());
     Key key;
     if (inspect_call(contract(), args, port.hardware().index, key) == CallCheck::kKeyTooLong) {
       fail(Code::kUnsupported, "{}: a call with this many tensors of different shapes does not fit a key of {} bytes; split the call", selection_.label(), Key::kCapacity);
     }
-    {
-      const std::shared_lock lock(mutex_);
-      const auto it = calls_.find(key);
-      if (it != calls_.end()) *prepared = it->second.get();
+    if (const PreparedCall* known = find_call(key)) {
+      const Status status = launch(*known, args, port, stream.handle);
+      if (status.code != StatusCode::kNotPrepared) {
+        *prepared = known;
+        return status;
+      }
+      *prepared = &prepare_call(args, stream, key, true);  // this stream lacks workspace
+    } else {
+      *prepared = &prepare_call(args, stream, key, false);
     }
-    // A known call that comes here may lack workspace on this stream.
-    if (*prepared == nullptr || (*prepared)->workspace.bytes > 0) *prepared = &prepare_call(args, stream, key);
-    return launch(**prepared, args, stream);
+    const Status status = launch(**prepared, args, port, stream.handle);
+    if (status.code != StatusCode::kNotPrepared) return status;
+    return failed(StatusCode::kInternal, selection_.label() + ": the stream has no workspace after reserving it");
   } catch (const NotPrepared& refusal) {
     context_.state_->not_prepared.fetch_add(1, std::memory_order_relaxed);
     return failed(StatusCode::kNotPrepared, refusal.message);
@@ -84,34 +123,57 @@ Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** 
   }
 }
 
-const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const Key& key) {
+// Candidates were filtered for one kind and capability; several devices of it may share a context.
+void Binding::require_device(const Hardware& hardware) const {
+  const Hardware& resolved = context_.bindings().hardware;
+  if (hardware.kind == resolved.kind && hardware.capability == resolved.capability) return;
+  const auto text = [](const Hardware& h) {
+    return fmt::format("{}:{} ({}, capability {})", device_kind_name(h.kind), h.index, h.model, capability_text(h.kind, h.capability));
+  };
+  fail(Code::kInvalidArgument, "{}: the stream belongs to {}, but the slot was bound for {}; bind another slot set with a context of that device",
+       selection_.label(), text(hardware), text(resolved));
+}
+
+const PreparedCall* Binding::find_call(const Key& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto it = calls_.find(key);
+  return it == calls_.end() ? nullptr : it->second.get();
+}
+
+const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const Key& key, bool is_known) {
   DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
   Problem problem = problem_from_args(contract(), selection_.variant, args);
   check(problem);
-  context_.state_->misses.fetch_add(1, std::memory_order_relaxed);
+  if (!is_known) context_.state_->misses.fetch_add(1, std::memory_order_relaxed);
 
-  const Implementation& implementation = select_or_throw(problem);
-  const Specialization specialization = implementation.functions.choose(implementation.self, problem, port.hardware(), {});
-  const WorkspaceSize workspace = implementation.functions.workspace(implementation.self, problem);
-  const Plan* plan = find_plan(plan_id(implementation, specialization, port));
-  const bool short_of_workspace = workspace.bytes > 0 && port.workspace(stream.handle, workspace.bytes) == nullptr;
+  const Recipe recipe = decide(problem, port, {});
+  const WorkspaceSize& workspace = recipe.workspace;
+  const Plan* plan = find_plan(recipe.id);
+  const bool short_of_workspace =
+      workspace.bytes > 0 && port.workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes) == nullptr;
   if (plan == nullptr || short_of_workspace) {
     const bool capturing = port.is_capturing(stream.handle);
     if (capturing || !context_.settings().prepare_on_miss) {
       throw NotPrepared{problem.label() + ": not prepared, and " + (capturing ? "the stream is capturing" : "prepare_on_miss is off") +
-                        "; before this call, prepare the problem '" + problem_text(problem) + "' (Context::prepare, or one call outside capture)"};
+                        (plan == nullptr ? "" : "; its plan exists, but this stream lacks " + std::to_string(workspace.bytes) + " bytes of workspace") +
+                        "; before this call, pass the problem '" + problem_text(problem) + "' and the stream to Context::prepare" +
+                        (capturing ? ", or make the call once outside capture" : "")};
     }
-    if (plan == nullptr) plan = &prepare(problem, port, {});
+    plan = &build(recipe, port);
     if (short_of_workspace) port.reserve_workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes);
   }
 
   auto call = std::make_unique<PreparedCall>();
+  call->key = key;
   call->plan = plan;
   call->workspace = workspace;
-  call->key = key;
+  call->layout = recipe.layout;
+  call->launch = plan->implementation().functions.launch;
+  call->raw_plan = plan->get();
   const std::unique_lock lock(mutex_);
-  context_.state_->problems_prepared.fetch_add(1, std::memory_order_relaxed);
-  return *calls_.try_emplace(key, std::move(call)).first->second;
+  const auto [entry, is_new] = calls_.try_emplace(key, std::move(call));
+  if (is_new) context_.state_->problems_prepared.fetch_add(1, std::memory_order_relaxed);
+  return *entry->second;
 }
 
 const Plan* Binding::find_plan(const std::string& id) const {
@@ -120,33 +182,43 @@ const Plan* Binding::find_plan(const std::string& id) const {
   return it == plans_.end() ? nullptr : it->second.get();
 }
 
-const Plan& Binding::prepare(const Problem& problem, DevicePort& device, const CfgPins& pins) {
-  const Implementation& implementation = select_or_throw(problem);
-  Specialization specialization = implementation.functions.choose(implementation.self, problem, device.hardware(), pins);
-  const std::string id = plan_id(implementation, specialization, device);
-  const std::lock_guard building(build_mutex_);
-  if (const Plan* plan = find_plan(id)) return *plan;
-
-  std::vector<std::unique_ptr<PreparedPart>> parts;
+Recipe Binding::decide(const Problem& problem, DevicePort& device, const CfgPins& pins, const PartPath* path) {
+  const Implementation& implementation = select_or_throw(problem, path);
+  Recipe recipe{this, problem, &implementation, {}, {}, {}, {}, {}};
+  recipe.specialization = implementation.functions.choose(implementation.self, problem, device.hardware(), pins);
+  recipe.workspace = implementation.functions.workspace(implementation.self, problem);
+  recipe.id = std::to_string(device.hardware().index) + " " + implementation.info.name + " " + recipe.specialization.text;
   if (implementation.info.parts != nullptr) {
+    const PartPath here{&implementation, path};
     for (const Problem& part : implementation.info.parts(problem, context_.catalog())) {
-      Binding& binding = context_.binding(part.operation(), part.variant_name());
-      const Plan& plan = binding.prepare(part, device, {});
-      const Implementation& used = plan.implementation();
-      parts.push_back(std::make_unique<BoundPart>(plan, binding.contract(), used.functions.workspace(used.self, part)));
+      recipe.parts.push_back(context_.binding(part.operation(), part.variant_name()).decide(part, device, {}, &here));
+      recipe.id += " (" + recipe.parts.back().id + ")";
     }
   }
-  PrepareRequest request{problem, specialization, device, parts};
-  void* raw = implementation.functions.prepare(implementation.self, request);
-  auto plan = std::make_unique<Plan>(implementation, std::move(specialization), std::move(parts), raw);
-  context_.state_->plans_built.fetch_add(1, std::memory_order_relaxed);
-  const std::unique_lock lock(mutex_);
-  return *plans_.try_emplace(id, std::move(plan)).first->second;
+  lay_out_workspace(recipe);
+  return recipe;
 }
 
-const Implementation& Binding::select_or_throw(const Problem& problem) const {
+const Plan& Binding::build(const Recipe& recipe, DevicePort& device) {
+  if (const Plan* plan = find_plan(recipe.id)) return *plan;
+  // Parts first, outside the lock: a part may be of this binding.
+  std::vector<std::unique_ptr<PreparedPart>> parts;
+  for (const Recipe& part : recipe.parts) {
+    parts.push_back(std::make_unique<BoundPart>(part.binding->build(part, device), part.binding->contract(), parts.size()));
+  }
+  const std::lock_guard building(build_mutex_);
+  if (const Plan* plan = find_plan(recipe.id)) return *plan;
+  PrepareRequest request{recipe.problem, recipe.specialization, device, parts};
+  void* raw = recipe.implementation->functions.prepare(recipe.implementation->self, request);
+  auto plan = std::make_unique<Plan>(*recipe.implementation, recipe.specialization, std::move(parts), raw);
+  context_.state_->plans_built.fetch_add(1, std::memory_order_relaxed);
+  const std::unique_lock lock(mutex_);
+  return *plans_.try_emplace(recipe.id, std::move(plan)).first->second;
+}
+
+const Implementation& Binding::select_or_throw(const Problem& problem, const PartPath* path) const {
   const Bindings& all = context_.bindings();
-  if (const Implementation* selected = select(selection_, all, problem, context_.catalog(), nullptr)) return *selected;
+  if (const Implementation* selected = select(selection_, all, problem, context_.catalog(), nullptr, path)) return *selected;
   std::vector<Verdict> verdicts;
   select(selection_, all, problem, context_.catalog(), &verdicts);
   std::string text;

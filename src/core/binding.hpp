@@ -19,7 +19,10 @@ class Plan {
  public:
   Plan(const Implementation& implementation, Specialization specialization,
        std::vector<std::unique_ptr<PreparedPart>> parts, void* plan) noexcept
-      : implementation_(implementation), specialization_(std::move(specialization)), parts_(std::move(parts)), plan_(plan) {}
+      : implementation_(implementation),
+        specialization_(std::move(specialization)),
+        parts_(std::move(parts)),
+        plan_(plan) {}
   ~Plan() { implementation_.functions.destroy(plan_); }
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -36,41 +39,78 @@ class Plan {
   void* plan_;
 };
 
+class Binding;
+
+// What serves one problem, down to the parts of parts: decided before anything is built.
+struct Recipe {
+  Binding* binding = nullptr;
+  Problem problem;
+  const Implementation* implementation = nullptr;
+  Specialization specialization;
+  std::string id;           // of the plan within the binding: names every part's plan, too
+  WorkspaceSize workspace;  // own and that of the parts
+  WorkspaceLayout layout;
+  std::vector<Recipe> parts;
+};
+
 // One validated call: an equal key needs no further check.
 struct PreparedCall {
   Key key;
   const Plan* plan = nullptr;
   WorkspaceSize workspace;
+  WorkspaceLayout layout;
+  // From the plan, so that a hit follows no more pointers than it must.
+  Status (*launch)(const void* plan, const void* args, const LaunchFrame&) noexcept = nullptr;
+  const void* raw_plan = nullptr;
 };
 
 class Binding {
  public:
-  Binding(Context& context, const OperationBinding& selection) : context_(context), selection_(selection) {}
+  Binding(Context& context, const OperationBinding& selection)
+      : context_(context), selection_(selection) {}
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
 
   const Contract& contract() const noexcept { return *selection_.operation->contract; }
   const OperationBinding& selection() const noexcept { return selection_; }
   DevicePort& device() const noexcept { return context_.device(); }
+  // The kind that the candidates were chosen for.
+  DeviceKind device_kind() const noexcept { return context_.bindings().hardware.kind; }
 
-  // Launches a prepared call. Null workspace on `stream`: returns kNotPrepared with no message.
-  Status launch(const PreparedCall& call, const void* args, Stream stream) const noexcept;
+  // Launches a prepared call. Without workspace on `stream`: kNotPrepared, and no message.
+  Status launch(const PreparedCall& call, const void* args, DevicePort& port,
+                void* stream) const noexcept {
+    LaunchFrame frame{stream, nullptr, nullptr, nullptr};
+    if (call.workspace.bytes > 0) {
+      frame.block = static_cast<std::byte*>(
+          port.workspace(stream, call.workspace.bytes, call.workspace.zeroed_bytes));
+      if (frame.block == nullptr) return {StatusCode::kNotPrepared};
+      frame.workspace = frame.block + call.layout.offset;
+      frame.layout = &call.layout;
+    }
+    return call.launch(call.raw_plan, args, frame);
+  }
   // Everything a hit does not need: validates, finds or builds the plan, remembers the key.
   // Sets `*prepared` when the call is prepared now.
   Status call_slow(const void* args, Stream stream, const PreparedCall** prepared) noexcept;
 
-  // The plan for a problem, built if need be.
-  const Plan& prepare(const Problem& problem, DevicePort& device, const CfgPins& pins);
-
-  // The implementation that serves `problem`; throws Error with every candidate's rejection.
-  const Implementation& select_or_throw(const Problem& problem) const;
+  // What would serve a checked problem; throws Error with every candidate's rejection.
+  Recipe decide(const Problem& problem, DevicePort& device, const CfgPins& pins, const PartPath* path = nullptr);
+  // The plan of a recipe of this binding, built if need be.
+  const Plan& build(const Recipe& recipe, DevicePort& device);
+  const Plan& prepare(const Problem& problem, DevicePort& device, const CfgPins& pins) {
+    return build(decide(problem, device, pins), device);
+  }
 
  private:
   struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept { return key.hash(); }
   };
 
-  const PreparedCall& prepare_call(const void* args, Stream stream, const Key& key);
+  const Implementation& select_or_throw(const Problem& problem, const PartPath* path) const;
+  const PreparedCall* find_call(const Key& key) const;
+  const PreparedCall& prepare_call(const void* args, Stream stream, const Key& key, bool is_known);
+  void require_device(const Hardware& hardware) const;
   const Plan* find_plan(const std::string& id) const;
 
   Context& context_;

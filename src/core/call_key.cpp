@@ -53,19 +53,24 @@ class Packer {
       return;
     }
     put(static_cast<std::int32_t>(list.size));
-    std::uint32_t run_begin = 0, run_length = 0;  // bytes of the layout that repeats
-    for (std::int64_t i = 0; i < list.size; ++i) {
+    // Each run is its layout and the number of tensors that have it, so that the end shows.
+    std::uint32_t run_begin = 0, run_size = 0;
+    std::int32_t run_count = 0;
+    for (std::int64_t i = 0; i < list.size && !overflow_; ++i) {
       const std::uint32_t begin = key_.size;
       tensor(list.data[i]);
-      const std::uint32_t length = key_.size - begin;
-      const std::byte* bytes = key_.bytes.data();
-      if (i > 0 && length == run_length && std::memcmp(bytes + run_begin, bytes + begin, length) == 0) {
+      const std::uint32_t size = key_.size - begin;
+      std::byte* bytes = key_.bytes.data();
+      if (run_count > 0 && size == run_size && std::memcmp(bytes + run_begin, bytes + begin, size) == 0) {
         key_.size = begin;
+        ++run_count;
+        std::memcpy(bytes + run_begin + run_size, &run_count, sizeof run_count);
         continue;
       }
       run_begin = begin;
-      run_length = length;
-      put(static_cast<std::int32_t>(i));  // the element with which the run begins
+      run_size = size;
+      run_count = 1;
+      put(run_count);
     }
   }
 
@@ -112,7 +117,7 @@ class Footprint {
   }
 
  private:
-  static constexpr std::size_t kCapacity = 64;
+  static constexpr std::size_t kCapacity = 256;  // two lists of 48 layers and more
   struct Entry {
     std::intptr_t begin, end;
     const TensorView* view;
@@ -123,7 +128,7 @@ class Footprint {
   static bool collides(const Entry& a, const Entry& b) noexcept {
     if (a.end <= b.begin || b.end <= a.begin) return false;
     const bool declared = a.alias_of == b.row || b.alias_of == a.row;
-    if (declared && a.view->data == b.view->data) return false;
+    if (declared && is_same_tensor(*a.view, *b.view)) return false;
     return may_overlap(*a.view, *b.view);
   }
 

@@ -24,8 +24,8 @@ struct Operation {
 // A configuration field of the outside world. Its operation may be missing from this build: then
 // only `auto` and `eager` are accepted.
 struct KnownField {
-  std::string field;            // "attn_implementation"
-  std::string operation;        // "attention"
+  std::string field;            // "x_implementation"
+  std::string operation;        // "x"
   std::string variant;          // set when the field speaks for one variant only
   std::string shipped_default;  // what its origin means by saying nothing; here that is `auto`
 };
@@ -33,13 +33,12 @@ struct KnownField {
 // A value of such a field that nothing in the tree serves. Shadowed as soon as a plugin registers
 // an implementation of that solution.
 struct KnownValue {
-  std::string field;                // "attn_implementation"
-  std::string value;                // "flash_attention_3", with the prefix of its field
-  std::string remedy;               // "needs plugin flash_attn"
+  std::string field;                // "x_implementation"
+  std::string value;                // "fused_y", with the prefix of its field
+  std::string remedy;               // "needs plugin y"
   std::vector<DeviceKind> devices;  // where it could run; empty: any
-  // What the value means on other devices: applied to files only, or to every source when
-  // deprecated.
-  // "" means auto.
+  // What the value means on other devices, "" being auto: applied to files only, or to every
+  // source when deprecated.
   std::map<DeviceKind, std::string> normalises_to;
   bool deprecated = false;  // an alias, reported with a warning wherever it is met
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // check(): one pass over the table that binds symbols across parameters and fills in the outputs.
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <utility>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
@@ -30,14 +33,15 @@ class Checker {
     each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) { bind_dtype(p, spec, name, true); });
     bind_integer_scalars();
     check_presence();
+    check_scalars();
     each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) {
       bind_dtype(p, spec, name, false);
       bind_shape(p, spec, name);
     });
     each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) { check_composite_dims(p, spec, name); });
     check_symbol_ranges();
-    check_scalars();
     infer_outputs();
+    check_groups();
     if (problem_.contract->constrain != nullptr) {
       if (const auto violation = problem_.contract->constrain(problem_)) reject(*violation);
     }
@@ -55,9 +59,15 @@ class Checker {
       if (!p.is_tensor() || (p.role == Role::kOutput) != outputs) continue;
       ParameterValue& value = problem_.values[i];
       if (value.tensor.present) visit(p, value.tensor, p.name);
-      for (std::size_t j = 0; j < value.list.size(); ++j) visit(p, value.list[j], p.name + "[" + std::to_string(j) + "]");
+      for (std::size_t j = 0; j < value.list.size(); ++j) {
+        const std::string name = element_name(p, j);
+        if (!value.list[j].present) reject("'" + name + "' is absent; a list has no gaps");
+        visit(p, value.list[j], name);
+      }
     }
   }
+
+  static std::string element_name(const Parameter& p, std::size_t index) { return p.name + "[" + std::to_string(index) + "]"; }
 
   void check_presence() {
     for (std::size_t i = 0; i < problem_.values.size(); ++i) {
@@ -74,6 +84,32 @@ class Checker {
     }
   }
 
+  // What holds for the memory of any tensor.
+  void check_memory(const Parameter& p, const TensorSpec& spec, const std::string& name) const {
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(spec.dtype));
+    std::int64_t total = bytes, reach = bytes;  // `reach`: from the first byte to the last
+    bool too_large = false;
+    for (int i = 0; i < spec.rank; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::int64_t size = spec.sizes[at];
+      if (size == kFreeDim) continue;
+      if (size < 0) reject("'" + name + "' has the negative size " + std::to_string(size));
+      too_large |= __builtin_mul_overflow(total, std::max<std::int64_t>(size, 1), &total);
+      if (spec.contiguous || size == 0) continue;
+      std::int64_t step = 0;
+      too_large |= spec.strides[at] == std::numeric_limits<std::int64_t>::min() ||
+                   __builtin_mul_overflow((size - 1) * bytes, std::abs(spec.strides[at]), &step) ||
+                   __builtin_add_overflow(reach, step, &reach);
+    }
+    if (too_large) reject("'" + name + "' has shape " + sizes_text(spec.shape()) + ", which is more than 2^63 bytes");
+    if (spec.align < bytes) {
+      reject("'" + name + "' starts at an address aligned to " + std::to_string(spec.align) + "; " + std::string(dtype_name(spec.dtype)) + " needs " + std::to_string(bytes));
+    }
+    if (p.role != Role::kInput && !spec.contiguous && !spec.has_free_dim() && self_overlaps(view_of(spec, nullptr))) {
+      reject("'" + name + "' has strides " + sizes_text(spec.pitches()) + " under which elements share memory; what is written may not overlap itself");
+    }
+  }
+
   // `declaring`: only rules whose admitted set does not depend on a symbol that is still open.
   void bind_dtype(const Parameter& p, const TensorSpec& spec, const std::string& name, bool declaring) {
     const DTypeRule& rule = p.dtype;
@@ -81,6 +117,7 @@ class Checker {
     const bool closed = std::all_of(rule.terms.begin(), rule.terms.end(), [](const DTypeTerm& t) { return t.kind == DTypeTerm::Kind::kFixed; });
     if (declaring && !(declares_here && closed)) return;
     const std::vector<DType> allowed = admitted(rule, symbols_);
+    if (allowed.empty()) reject("the dtype of '" + name + "' (" + dtype_rule_text(rule) + ") cannot be determined from the arguments given");
     if (std::find(allowed.begin(), allowed.end(), spec.dtype) == allowed.end()) {
       std::string needed = dtypes_text(allowed);
       for (const DTypeTerm& term : rule.terms) {
@@ -129,25 +166,43 @@ class Checker {
     if (batch_rank < 0 || (!p.shape.batch && batch_rank != 0)) {
       reject("'" + name + "' has shape " + sizes_text(spec.shape()) + "; needed is " + shape_text(p.shape));
     }
-    for (const std::int64_t size : spec.shape()) {
-      if (size < 0 && size != kFreeDim) reject("'" + name + "' has the negative size " + std::to_string(size));
-    }
+    check_memory(p, spec, name);
     if (p.shape.batch) bind_batch(spec, name, batch_rank);
     for (int i = 0; i < fixed; ++i) {
       const Dim& dim = p.shape.dims[static_cast<std::size_t>(i)];
-      const bool solvable = !dim.s.empty() && dim.t.empty() && symbols_.size(dim.s) == nullptr;
       const std::int64_t size = spec.sizes[static_cast<std::size_t>(batch_rank + i)];
-      if (!solvable) continue;  // compared in check_composite_dims, when every symbol is bound
-      const std::string origin = name + "[" + std::to_string(batch_rank + i) + "]";
-      if (size == kFreeDim) {
-        symbols_.bind_size(dim.s, kFreeDim, origin);
-        continue;
-      }
-      if ((size - dim.offset) % dim.scale != 0 || (size - dim.offset) / dim.scale < 0) {
-        reject("'" + name + "' has size " + std::to_string(size) + " in dimension " + std::to_string(batch_rank + i) + ", which is not of the form " + shape_text(Shape{false, {dim}}));
-      }
-      symbols_.bind_size(dim.s, (size - dim.offset) / dim.scale, origin);
+      solve(dim, size, name, batch_rank + i);
     }
+  }
+
+  // Binds the one open symbol of a dimension, if there is one. The rest is compared in
+  // check_composite_dims, when every symbol is bound.
+  void solve(const Dim& dim, std::int64_t size, const std::string& name, int index) {
+    const std::string* open = nullptr;
+    std::int64_t factor = dim.scale;
+    bool free = size == kFreeDim;
+    for (const std::string* symbol : {&dim.s, &dim.t}) {
+      if (symbol->empty()) continue;
+      if (const SymbolTable::Size* bound = symbols_.size(*symbol)) {
+        free |= bound->value == kFreeDim;
+        if (__builtin_mul_overflow(factor, bound->value, &factor)) return;
+      } else if (open != nullptr) {
+        return;
+      } else {
+        open = symbol;
+      }
+    }
+    if (open == nullptr || (factor == 0 && !free)) return;
+    const std::string origin = name + "[" + std::to_string(index) + "]";
+    if (free) {
+      symbols_.bind_size(*open, kFreeDim, origin);
+      return;
+    }
+    if ((size - dim.offset) % factor != 0 || (size - dim.offset) / factor < 0) {
+      reject("'" + name + "' has size " + std::to_string(size) + " in dimension " + std::to_string(index) + ", which is not of the form " + shape_text(Shape{false, {dim}}) +
+             (dim.t.empty() ? "" : " with " + std::to_string(factor) + "*" + *open));
+    }
+    symbols_.bind_size(*open, (size - dim.offset) / factor, origin);
   }
 
   void check_composite_dims(const Parameter& p, const TensorSpec& spec, const std::string& name) {
@@ -182,8 +237,12 @@ class Checker {
     for (std::size_t i = 0; i < problem_.values.size(); ++i) {
       const Parameter& p = problem_.contract->parameters[i];
       const ParameterValue& value = problem_.values[i];
-      if (!p.is_scalar() || !value.scalar_given) continue;
-      if (!(value.number >= p.low && value.number <= p.high)) {  // also NaN
+      if (!p.is_scalar() || !in_variant(p) || (p.is_optional && !value.scalar_given)) continue;
+      const double number = value.scalar_given ? value.number : p.default_value;
+      if (number >= p.low && number <= p.high) continue;
+      if (!value.scalar_given) {
+        reject("'" + p.name + "' is missing (" + p.help + "); its range is " + number_text(p.low) + " to " + number_text(p.high));
+      } else {  // also NaN
         reject("'" + p.name + "' is " + number_text(value.number) + "; its range is " + number_text(p.low) + " to " + number_text(p.high));
       }
     }
@@ -205,6 +264,7 @@ class Checker {
     if (sizes.size() > kMaxRank) reject("'" + p.name + "' would have " + std::to_string(sizes.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
     spec.rank = static_cast<int>(sizes.size());
     std::copy(sizes.begin(), sizes.end(), spec.sizes.begin());
+    check_memory(p, spec, p.name);
     return spec;
   }
 
@@ -228,21 +288,47 @@ class Checker {
     }
   }
 
-  // One output per element of the input list with which it shares its first shape symbols.
+  // One output per element of the first input list. A wanted list bears the mark of a wanted tensor.
   void infer_list(const Parameter& p, ParameterValue& value) {
-    std::size_t count = value.list.size();
+    const bool wanted = std::exchange(value.tensor, {}).present;
+    if (!value.list_present && !wanted && p.is_optional) return;
+    const ParameterValue* inputs = nullptr;
+    const Parameter* input = nullptr;
+    for (std::size_t i = 0; i < problem_.values.size() && inputs == nullptr; ++i) {
+      const Parameter& other = problem_.contract->parameters[i];
+      if (other.kind != Kind::kTensorList || other.role == Role::kOutput) continue;
+      inputs = &problem_.values[i];
+      input = &other;
+    }
+    const TensorSpec needed = inferred(p);
     if (!value.list_present) {
-      if (p.is_optional) return;
-      for (std::size_t i = 0; i < problem_.values.size(); ++i) {
-        const Parameter& other = problem_.contract->parameters[i];
-        if (other.kind == Kind::kTensorList && other.role != Role::kOutput) count = problem_.values[i].list.size();
-      }
-      value.list.assign(count, inferred(p));
+      value.list.assign(inputs == nullptr ? 0 : inputs->list.size(), needed);
       value.list_present = true;
       return;
     }
-    for (std::size_t j = 0; j < count; ++j) compare_output(p.name + "[" + std::to_string(j) + "]", value.list[j], inferred(p), p);
+    if (inputs != nullptr && inputs->list.size() != value.list.size()) {
+      reject("output '" + p.name + "' has " + std::to_string(value.list.size()) + " tensors, but '" + input->name + "' has " + std::to_string(inputs->list.size()));
+    }
+    for (std::size_t j = 0; j < value.list.size(); ++j) {
+      if (!value.list[j].present) reject("output '" + element_name(p, j) + "' is absent; a list has no gaps");
+      compare_output(element_name(p, j), value.list[j], needed, p);
+    }
   }
+
+  // Outputs of a group are wanted together.
+  void check_groups() {
+    for (std::size_t i = 0; i < problem_.values.size(); ++i) {
+      const Parameter& p = problem_.contract->parameters[i];
+      if (p.output_group.empty() || !in_variant(p) || !is_wanted(i)) continue;
+      for (std::size_t j = 0; j < problem_.values.size(); ++j) {
+        const Parameter& other = problem_.contract->parameters[j];
+        if (other.output_group != p.output_group || !in_variant(other) || is_wanted(j)) continue;
+        reject("output '" + p.name + "' is given without '" + other.name + "'; outputs of the group '" + p.output_group + "' are wanted together");
+      }
+    }
+  }
+
+  bool is_wanted(std::size_t index) const { return problem_.values[index].tensor.present || problem_.values[index].list_present; }
 
   void compare_output(const std::string& name, const TensorSpec& got, const TensorSpec& needed, const Parameter& p) {
     const std::vector<DType> dtypes = admitted(p.dtype, symbols_);
@@ -252,9 +338,7 @@ class Checker {
     if (!std::equal(got.shape().begin(), got.shape().end(), needed.shape().begin(), needed.shape().end())) {
       reject("output '" + name + "' has shape " + sizes_text(got.shape()) + "; needed is " + sizes_text(needed.shape()));
     }
-    if (!got.contiguous && !got.has_free_dim() && self_overlaps(view_of(got, nullptr))) {
-      reject("output '" + name + "' has strides " + sizes_text(got.pitches()) + " under which elements share memory; outputs may not overlap themselves");
-    }
+    check_memory(p, got, name);
   }
 
   Problem& problem_;

@@ -22,9 +22,7 @@ Context::Context(Catalog& catalog, Settings settings, DevicePort& device)
       settings_(std::move(settings)),
       device_(device),
       bindings_(resolve(catalog, settings_, device.hardware())),
-      state_(std::make_unique<State>()) {
-  for (const std::string& warning : settings_.warnings()) log(LogLevel::kWarning, "settings", warning);
-}
+      state_(std::make_unique<State>()) {}
 
 Context::~Context() = default;
 
@@ -107,8 +105,15 @@ Binding* Context::decide(SlotReport& row) {
   return nullptr;
 }
 
-const Implementation& Context::prepare(const Problem& problem, const CfgPins& pins) {
-  return binding(problem.operation(), problem.variant_name()).prepare(problem, device_, pins).implementation();
+const Implementation& Context::prepare(const Problem& problem, const CfgPins& pins, Stream stream) {
+  DevicePort& port = stream.port != nullptr ? *stream.port : device_;
+  Binding& binding = this->binding(problem.operation(), problem.variant_name());
+  const Recipe recipe = binding.decide(problem, port, pins);
+  const Plan& plan = binding.build(recipe, port);
+  if (!problem.has_free_dims() && recipe.workspace.bytes > 0) {
+    port.reserve_workspace(stream.handle, recipe.workspace.bytes, recipe.workspace.zeroed_bytes);
+  }
+  return plan.implementation();
 }
 
 Counters Context::counters() const noexcept {

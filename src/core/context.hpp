@@ -52,15 +52,17 @@ class Context {
   // Null before initialize().
   static Context* process_default() noexcept;
 
-  // Binds every slot of the set: to a binding, or to eager. Fails as a whole.
+  // Binds every slot of the set: to a binding, or to eager. Fails as a whole. Calls of these slots
+  // must not run meanwhile; unbind the set before this context ends.
   BindReport bind(SlotSet& slots);
 
   // The binding of operation/variant; throws Error(kNotFound | kUnsupported).
   Binding& binding(std::string_view operation, std::string_view variant);
 
-  // Prepares the plan for one problem, which may have free dynamic dimensions. Returns the chosen
-  // implementation. Throws Error with every candidate's rejection when none accepts.
-  const Implementation& prepare(const Problem& problem, const CfgPins& pins = {});
+  // Prepares the plan for one checked problem, which may have free dynamic dimensions, and reserves
+  // workspace on `stream` when it has none. Returns the chosen implementation. Throws Error with every
+  // candidate's rejection when none accepts.
+  const Implementation& prepare(const Problem& problem, const CfgPins& pins = {}, Stream stream = {});
 
   const Catalog& catalog() const noexcept { return catalog_; }
   const Bindings& bindings() const noexcept { return bindings_; }
@@ -73,7 +75,6 @@ class Context {
   struct State;
 
   Binding* decide(SlotReport& row);
-
 
   Catalog& catalog_;
   Settings settings_;

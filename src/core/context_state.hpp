@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "kernelwright/core/binding.hpp"
 
@@ -17,10 +16,5 @@ struct Context::State {
   std::map<const OperationBinding*, std::unique_ptr<Binding>> bindings;
   std::atomic<std::uint64_t> plans_built{0}, problems_prepared{0}, misses{0}, not_prepared{0};
 };
-
-// Identity of a plan within a binding.
-inline std::string plan_id(const Implementation& implementation, const Specialization& specialization, const DevicePort& device) {
-  return std::to_string(device.hardware().index) + " " + implementation.info.name + " " + specialization.text;
-}
 
 }  // namespace kw

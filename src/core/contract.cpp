@@ -82,7 +82,7 @@ Parameter& Recorder::choice_at(const char* name, const void* field, int value,
   Parameter& parameter = add(name, field, Role::kScalar, Kind::kEnum, help).static_value();
   parameter.choices.assign(choices.begin(), choices.end());
   parameter.default_value = value;
-  return parameter;
+  return parameter.range(0, static_cast<double>(choices.size()) - 1);
 }
 
 Symbol& Recorder::symbol(const char* name, Variability variability, std::int64_t low, std::int64_t high, const char* help) {
@@ -109,15 +109,26 @@ void Contract::validate() const {
     if (!holds) fail(Code::kInternal, "contract of '{}': {}", operation, what);
   };
   require(!operation.empty() && !variants.empty(), "an operation has a name and at least one variant");
+  require(args.alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "its Args type is over-aligned");
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    require(find_variant(variants[i].name) == static_cast<int>(i), "variant '" + variants[i].name + "' is listed twice");
+  }
   std::vector<std::string> dtype_symbols;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
     require(find_parameter(p.name) == static_cast<int>(i), "parameter '" + p.name + "' is listed twice");
     for (const std::string& name : p.variants) require(find_variant(name) >= 0, "'" + p.name + "' names the unknown variant '" + name + "'");
-    require(!(p.role == Role::kScalar && !p.is_optional && p.kind == Kind::kFloat) || (p.default_value >= p.low && p.default_value <= p.high),
+    // An integer whose default is outside its range has to be given.
+    const bool required = p.kind == Kind::kInt && p.variants.empty();
+    require(p.is_tensor() || p.is_optional || required || (p.default_value >= p.low && p.default_value <= p.high),
             "the default of '" + p.name + "' is outside its range");
     require(p.is_tensor() || p.is_optional == p.is_optional_field, "the optional scalar '" + p.name + "' needs a std::optional field");
-    if (!p.alias_of.empty()) require(find_parameter(p.alias_of) >= 0, "'" + p.name + "' may alias the unknown '" + p.alias_of + "'");
+    if (!p.alias_of.empty()) {
+      const int input = find_parameter(p.alias_of);
+      require(input >= 0, "'" + p.name + "' may alias the unknown '" + p.alias_of + "'");
+      require(p.role == Role::kOutput && parameters[static_cast<std::size_t>(input)].role == Role::kInput,
+              "'" + p.name + "' may alias '" + p.alias_of + "', but only an output may alias, and only an input");
+    }
     if (!p.dtype.declares.empty()) dtype_symbols.push_back(p.dtype.declares);
     for (const Dim& dim : p.shape.dims) {
       for (const std::string* name : {&dim.s, &dim.t}) {

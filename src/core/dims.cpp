@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
@@ -144,15 +145,17 @@ void SymbolTable::bind_type(std::string name, DType dtype, std::string origin) {
 
 std::optional<std::int64_t> evaluate(const Dim& dim, const SymbolTable& symbols) noexcept {
   std::int64_t product = dim.scale;
-  bool free = false;
+  bool free = false, overflow = false;
   for (const std::string* name : {&dim.s, &dim.t}) {
     if (name->empty()) continue;
     const SymbolTable::Size* size = symbols.size(*name);
     if (size == nullptr) return std::nullopt;
     if (size->value == kFreeDim) free = true;
-    product *= size->value;
+    overflow |= __builtin_mul_overflow(product, size->value, &product);
   }
-  return free ? kFreeDim : product + dim.offset;
+  if (free) return kFreeDim;
+  overflow |= __builtin_add_overflow(product, dim.offset, &product);
+  return overflow ? std::numeric_limits<std::int64_t>::max() : product;  // no tensor is that large
 }
 
 std::vector<DType> admitted(const DTypeRule& rule, const SymbolTable& symbols) {

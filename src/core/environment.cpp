@@ -166,7 +166,9 @@ Environment Environment::read(const std::vector<std::string>& entries) {
 
   Environment result;
   result.cache_dir = default_cache_dir(values);
-  for (const auto& [name, value] : values) {
+  for (const auto& entry : values) {  // clang 14: lambdas cannot capture structured bindings
+    const std::string& name = entry.first;
+    const std::string& value = entry.second;
     if (std::string_view(name).substr(0, kPrefix.size()) != kPrefix) continue;
     const auto variable = std::find_if(std::begin(kVariables), std::end(kVariables),
                                        [&](const Variable& v) { return v.name == name; });

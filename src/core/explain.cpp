@@ -28,14 +28,15 @@ void sort_by_rank(std::vector<Verdict>& verdicts) {
   });
 }
 
-std::vector<ExplainPart> explain_parts(const Context& context, const Implementation& implementation, const Problem& problem) {
+std::vector<ExplainPart> explain_parts(const Context& context, const Implementation& implementation, const Problem& problem, const PartPath* path) {
   std::vector<ExplainPart> tree;
   if (implementation.info.parts == nullptr) return tree;
+  const PartPath here{&implementation, path};
   for (const Problem& part : implementation.info.parts(problem, context.catalog())) {
     const OperationBinding* binding = context.bindings().find(part.operation(), part.variant_name());
-    const Implementation* selected = binding == nullptr ? nullptr : select(*binding, context.bindings(), part, context.catalog(), nullptr);
+    const Implementation* selected = binding == nullptr ? nullptr : select(*binding, context.bindings(), part, context.catalog(), nullptr, &here);
     ExplainPart row{problem_text(part), selected == nullptr ? "" : selected->info.name, {}};
-    if (selected != nullptr) row.parts = explain_parts(context, *selected, part);
+    if (selected != nullptr) row.parts = explain_parts(context, *selected, part, &here);
     tree.push_back(std::move(row));
   }
   return tree;
@@ -75,7 +76,7 @@ Explanation explain(const Context& context, const Problem& problem) {
   if (selected != nullptr) {
     explanation.selected = selected->info.name;
     explanation.specialization = selected->functions.choose(selected->self, problem, context.bindings().hardware, {}).text;
-    explanation.parts = explain_parts(context, *selected, problem);
+    explanation.parts = explain_parts(context, *selected, problem, nullptr);
   }
   sort_by_rank(explanation.verdicts);
   return explanation;

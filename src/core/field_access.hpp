@@ -18,6 +18,16 @@ Field& field_at(void* args, std::size_t offset) noexcept {
   return *reinterpret_cast<Field*>(static_cast<std::byte*>(args) + offset);
 }
 
+// In-place use: the same elements at the same indices, not merely the same memory.
+inline bool is_same_tensor(const TensorView& a, const TensorView& b) noexcept {
+  if (a.data != b.data || a.dtype != b.dtype || a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (a.sizes[at] != b.sizes[at] || (a.sizes[at] > 1 && a.strides[at] != b.strides[at])) return false;
+  }
+  return true;
+}
+
 // The scalar of a row, or nothing when its optional is empty. 64-bit integers are exact to 2^53.
 inline std::optional<double> scalar_at(const void* args, const CallStep& step) noexcept {
   switch (step.kind) {

@@ -3,6 +3,7 @@
 // reaches it. A C table for outsiders is a wrapper around these; in-tree code uses make_implementation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -29,7 +30,9 @@ struct Rejection {
 std::string_view rejection_name(Rejection::Code code) noexcept;
 
 // Scratch of one call. Pure function of the problem, monotone in dynamic dimensions; a launch leaves
-// the first `zeroed_bytes` zero again.
+// the first `zeroed_bytes`, a multiple of kWorkspaceAlignment, zero again. A composed implementation
+// counts its own only, and none of that zeroed; core adds what the parts need.
+inline constexpr std::int64_t kWorkspaceAlignment = 64;
 struct WorkspaceSize {
   std::int64_t bytes = 0;
   std::int64_t zeroed_bytes = 0;
@@ -44,10 +47,20 @@ struct Specialization {
   std::shared_ptr<const void> cfg;
 };
 
-// What a launch gets besides its arguments.
+// Where the scratch of a composed call lies: bytes from the start of one block to that of the
+// implementation and, in order, of its parts, which run one after another and share theirs.
+struct WorkspaceLayout {
+  std::int64_t offset = 0;
+  std::vector<WorkspaceLayout> parts;
+};
+
+// What a launch gets besides its arguments. A composed implementation passes it to its parts as it
+// is; each finds its own workspace.
 struct LaunchFrame {
   void* stream = nullptr;
   void* workspace = nullptr;
+  std::byte* block = nullptr;
+  const WorkspaceLayout* layout = nullptr;  // null: no part needs scratch
 };
 
 // Facts of a plan, for explain and reports: name -> value.
@@ -59,8 +72,8 @@ class PreparedPart {
   virtual ~PreparedPart() = default;
   virtual const Contract& contract() const noexcept = 0;
   virtual const std::string& implementation() const noexcept = 0;
+  // `frame` as the composed implementation got it.
   virtual Status launch(const void* args, const LaunchFrame& frame) const noexcept = 0;
-  virtual WorkspaceSize workspace() const noexcept = 0;
 };
 
 struct PrepareRequest {

@@ -95,7 +95,8 @@ class ContractSource {
 // Parses and checks. Throws Error(kInvalidArgument | kNotFound) pointing at the offending text.
 Problem parse_problem(std::string_view text, const ContractSource& contracts);
 
-// Expands `{a,b,c}` value lists into the cross product: "x=bf16[{1,16},64]" gives two texts.
+// Expands `{a,b,c}` value lists into the cross product: "x=bf16[{1,16},64]" gives two texts. A named
+// list `{C:64,128}` is repeated by `{C}`: "x=bf16[2,{C:64,128}] weight=bf16[{C}]" gives two as well.
 std::vector<std::string> expand_problem_text(std::string_view text);
 
 // Minimum bytes and flops by the contract's formulas (0 when flops are not counted).

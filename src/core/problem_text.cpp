@@ -41,11 +41,24 @@ std::string scalar_text(const Parameter& p, double number) {
   switch (p.kind) {
     case Kind::kBool:
       return number != 0 ? "true" : "false";
-    case Kind::kEnum:
-      return p.choices[static_cast<std::size_t>(number)];
+    case Kind::kEnum: {
+      const auto index = static_cast<std::size_t>(number);
+      return index < p.choices.size() ? p.choices[index] : number_text(number);  // unchecked problems
+    }
+    case Kind::kInt:
+      return std::to_string(static_cast<long long>(number));
     default:
       return number_text(number);
   }
+}
+
+// Whether check() would fill in the same output.
+bool is_inferable(const Problem& problem, const Parameter& p, const ParameterValue& value) {
+  const std::vector<DType> dtypes = admitted(p.dtype, problem.symbols);
+  const auto plain = [&](const TensorSpec& spec) {
+    return spec.contiguous && spec.align == 16 && (dtypes.empty() || spec.dtype == dtypes.front());
+  };
+  return value.list_present ? std::all_of(value.list.begin(), value.list.end(), plain) : value.tensor.rank < 0 || plain(value.tensor);
 }
 
 // Reads one problem text; every complaint quotes the piece it is about.
@@ -127,7 +140,7 @@ class Reader {
 
   std::vector<std::int64_t> parse_integers(std::string_view name, std::string_view body, bool free_allowed) const {
     std::vector<std::int64_t> values;
-    if (trim(body).empty()) return values;
+    if (body.empty()) return values;
     for (const std::string& part : split(body, ',')) {
       if (free_allowed && part == "?") {
         values.push_back(kFreeDim);
@@ -189,6 +202,10 @@ class Reader {
     }
     if (rest.starts_with("~")) {
       spec.content = rest.substr(1);
+      const bool word = !spec.content.empty() && std::all_of(spec.content.begin(), spec.content.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+      });
+      if (!word) reject("'" + std::string(name) + "': '~" + spec.content + "' does not name a fill class such as ~offsets");
       rest = {};
     }
     if (!rest.empty()) reject("'" + std::string(name) + "': cannot read '" + std::string(rest) + "'; after the sizes come :[strides], @align and ~content");
@@ -268,10 +285,12 @@ std::string problem_text(const Problem& problem) {
       const bool is_default = !p.is_optional && value.number == p.default_value;
       if (value.scalar_given && !is_default) text += " " + p.name + "=" + scalar_text(p, value.number);
     } else if (p.role == Role::kOutput) {
-      if (!value.tensor.present) continue;
-      const bool plain = value.tensor.rank < 0 || (value.tensor.contiguous && value.tensor.align == 16);
-      if (!plain) text += " " + p.name + "=" + tensor_text(value.tensor);
-      else if (p.is_optional) text += " " + std::string(kWant) + p.name + "=true";
+      if (!value.tensor.present && !value.list_present) continue;
+      if (!is_inferable(problem, p, value)) {
+        text += " " + p.name + "=" + (value.list_present ? list_text(value.list) : tensor_text(value.tensor));
+      } else if (p.is_optional) {
+        text += " " + std::string(kWant) + p.name + "=true";
+      }
     } else if (p.kind == Kind::kTensorList) {
       if (value.list_present) text += " " + p.name + "=" + list_text(value.list);
     } else if (value.tensor.present) {
@@ -313,10 +332,23 @@ std::vector<std::string> expand_problem_text(std::string_view text) {
     return {std::string(text)};
   }
   const std::size_t close = closing_brace(text, open);
+  std::string_view body = text.substr(open + 1, close - open - 1);
+  std::string again;  // how later text repeats the value of a named list
+  if (const std::size_t colon = body.find(':'); colon != std::string_view::npos) {
+    again = "{" + std::string(trim(body.substr(0, colon))) + "}";
+    body = body.substr(colon + 1);
+  }
   std::vector<std::string> expanded;
-  for (const std::string& value : split(text.substr(open + 1, close - open - 1), ',')) {
-    const std::string chosen = std::string(text.substr(0, open)) + std::string(trim(value)) + std::string(text.substr(close + 1));
-    for (std::string& rest : expand_problem_text(chosen)) expanded.push_back(std::move(rest));
+  for (const std::string& part : split(body, ',')) {
+    const std::string value(trim(part));
+    std::string rest(text.substr(close + 1));
+    for (std::size_t at = again.empty() ? std::string::npos : rest.find(again); at != std::string::npos;
+         at = rest.find(again, at + value.size())) {
+      rest.replace(at, again.size(), value);
+    }
+    for (std::string& one : expand_problem_text(std::string(text.substr(0, open)) + value + rest)) {
+      expanded.push_back(std::move(one));
+    }
   }
   return expanded;
 }

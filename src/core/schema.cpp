@@ -55,6 +55,7 @@ Json parameter_json(const Parameter& p) {
   row["variability"] = variability_name(p.variability);
   if (!p.is_optional) row["default"] = default_json(p);
   if (!p.choices.empty()) row["choices"] = p.choices;
+  if (p.kind == Kind::kEnum) return row;  // its range is that of the choices
   if (std::isfinite(p.low)) row["low"] = p.low;
   if (std::isfinite(p.high)) row["high"] = p.high;
   return row;

@@ -150,14 +150,19 @@ class Resolver {
   OperationBinding binding_;
 };
 
-std::optional<Rejection> rejects(const Implementation& implementation, const Bindings& all, const Problem& problem, const ContractSource& contracts) {
+std::optional<Rejection> rejects(const Implementation& implementation, const Bindings& all, const Problem& problem,
+                                 const ContractSource& contracts, const PartPath* path) {
+  for (const PartPath* step = path; step != nullptr; step = step->above) {
+    if (step->implementation == &implementation) return Rejection{Rejection::Code::kPart, "it would be a part of itself"};
+  }
   if (auto rejection = implementation.functions.supports(implementation.self, problem, all.hardware)) return rejection;
   if (implementation.info.parts == nullptr) return std::nullopt;
   // The domain of a composed implementation is its own and that of every operation it uses.
+  const PartPath here{&implementation, path};
   for (const Problem& part : implementation.info.parts(problem, contracts)) {
     const OperationBinding* binding = all.find(part.operation(), part.variant_name());
     std::vector<Verdict> verdicts;
-    if (binding != nullptr && select(*binding, all, part, contracts, &verdicts) != nullptr) continue;
+    if (binding != nullptr && select(*binding, all, part, contracts, &verdicts, &here) != nullptr) continue;
     std::string text = "no implementation of its part '" + problem_text(part) + "'";
     if (binding != nullptr && !binding->absent.empty()) text += ": " + binding->absent;
     for (const Verdict& verdict : verdicts) text += "; " + verdict.implementation + ": " + verdict.reason;
@@ -186,14 +191,16 @@ const OperationBinding* Bindings::find(std::string_view operation, std::string_v
 }
 
 Bindings resolve(Catalog& catalog, const Settings& settings, const Hardware& hardware) {
-  catalog.freeze();
   const Settings here = settings.on_device(catalog, hardware.kind);
+  for (const std::string& warning : here.warnings()) log(LogLevel::kWarning, "settings", warning);
+  catalog.freeze();
   Bindings bindings{hardware, here.mode, {}};
   for (const Operation& operation : catalog.operations()) {
     for (int variant = 0; variant < static_cast<int>(operation.contract->variants.size()); ++variant) {
       bindings.operations.push_back(Resolver(operation, variant, here, hardware, catalog).run());
     }
   }
+  for (const std::string& warning : here.warnings()) log(LogLevel::kWarning, "settings", warning);
   for (const OperationBinding& binding : bindings.operations) {
     log(LogLevel::kInfo, "select", "kw,select," + binding.label() + "," +
         (binding.candidates.empty() ? "absent," + binding.absent : binding.candidates.front()->info.name + "," + binding.choice.text() + " from " + std::string(source_name(binding.choice.source))));
@@ -202,7 +209,7 @@ Bindings resolve(Catalog& catalog, const Settings& settings, const Hardware& har
 }
 
 const Implementation* select(const OperationBinding& binding, const Bindings& all, const Problem& problem,
-                             const ContractSource& contracts, std::vector<Verdict>* verdicts) {
+                             const ContractSource& contracts, std::vector<Verdict>* verdicts, const PartPath* path) {
   const Implementation* selected = nullptr;
   for (const Implementation* candidate : binding.candidates) {
     int rank = 0;
@@ -211,7 +218,7 @@ const Implementation* select(const OperationBinding& binding, const Bindings& al
       if (&entry == candidate) break;
     }
     Verdict verdict{candidate->info.name, rank, Gate::kSelected, {}};
-    if (const auto rejection = rejects(*candidate, all, problem, contracts)) {
+    if (const auto rejection = rejects(*candidate, all, problem, contracts, path)) {
       verdict.gate = Gate::kProblem;
       verdict.reason = std::string(rejection_name(rejection->code)) + ": " + rejection->text;
     } else if (selected != nullptr) {

@@ -61,8 +61,15 @@ struct Bindings {
 // absent, which is an error only for those who ask for it.
 Bindings resolve(Catalog& catalog, const Settings& settings, const Hardware& hardware);
 
+// The composed implementations whose part is being looked for, innermost first: none serves itself.
+struct PartPath {
+  const Implementation* implementation = nullptr;
+  const PartPath* above = nullptr;
+};
+
 // The first candidate of `binding` that accepts `problem`, or null; verdicts of all are appended.
 const Implementation* select(const OperationBinding& binding, const Bindings& all, const Problem& problem,
-                             const ContractSource& contracts, std::vector<Verdict>* verdicts);
+                             const ContractSource& contracts, std::vector<Verdict>* verdicts,
+                             const PartPath* path = nullptr);
 
 }  // namespace kw

@@ -30,17 +30,6 @@ const KnownField* find_known_operation(const Catalog& catalog, std::string_view 
        origin, join(targets), operation);
 }
 
-// "native", "a, b", "[a, b]".
-std::vector<std::string> parse_list(std::string_view text) {
-  text = trim(text);
-  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
-    text = text.substr(1, text.size() - 2);
-  }
-  std::vector<std::string> parts = split(text, ',');
-  for (std::string& part : parts) part = std::string(trim(part));
-  return parts;
-}
-
 }  // namespace
 
 std::string_view source_name(Source source) noexcept {
@@ -55,6 +44,16 @@ std::string_view source_name(Source source) noexcept {
       return "environment";
   }
   return "?";
+}
+
+std::vector<std::string> parse_targets(std::string_view text) {
+  text = trim(text);
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    text = text.substr(1, text.size() - 2);
+  }
+  std::vector<std::string> parts = split(text, ',');
+  for (std::string& part : parts) part = std::string(trim(part));
+  return parts;
 }
 
 std::string Choice::text() const {
@@ -165,7 +164,7 @@ void Settings::apply_environment(const Catalog& catalog,
       }
       fail_text(Code::kNotFound, unknown_name_message("override", variable, variables));
     }
-    next.set(catalog, operation, parse_list(value), Source::kEnvironment, variable);
+    next.set(catalog, operation, parse_targets(value), Source::kEnvironment, variable);
   }
   *this = std::move(next);
 }

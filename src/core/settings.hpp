@@ -21,18 +21,22 @@ enum class Source : std::uint8_t { kDefault = 0, kFile = 1, kExplicit = 2, kEnvi
 inline constexpr int kNumSources = 4;
 std::string_view source_name(Source source) noexcept;
 
-// One value for one operation. `targets`: {"auto"}, {"eager"}, {"native"}, {"cpu.native.rms_norm"}
-// or an ordered list of solutions and exact names; the field's prefix is already stripped.
+// One value for one operation. `targets`: {"auto"}, {"eager"}, {"native"},
+// {"cpu.native.<operation>"} or an ordered list of solutions and exact names; the field's prefix is
+// already stripped.
 struct Choice {
   std::vector<std::string> targets;
   Source source = Source::kDefault;
-  // "x.yaml:3: model.ops_implementation.moe_implementation", "KW_OVERRIDE_MOE_EXPERTS", "default"
+  // "x.yaml:3: model.ops_implementation.<field>", "KW_OVERRIDE_<OPERATION>", "default"
   std::string origin;
 
   bool is_auto() const noexcept { return targets.size() == 1 && targets[0] == "auto"; }
   bool is_eager() const noexcept { return targets.size() == 1 && targets[0] == "eager"; }
   std::string text() const;  // "auto", "native", "[native, reference]"
 };
+
+// A choice written in one word, as in the environment: "native", "a, b", "[a, b]". Not validated.
+std::vector<std::string> parse_targets(std::string_view text);
 
 // The choices of every source; the one in effect is the highest source that has one. Every function
 // that changes the settings either succeeds or throws and changes nothing.
@@ -75,7 +79,7 @@ class Settings {
 
   // Same choices in effect and same options; origins do not count.
   bool same_effect(const Settings& other) const;
-  // "mode=eager prepare_on_miss=true rms_norm=native (KW_OVERRIDE_RMS_NORM)"; defaults are omitted.
+  // "mode=eager prepare_on_miss=true x=native (KW_OVERRIDE_X)"; defaults are omitted.
   std::string text() const;
 
  private:

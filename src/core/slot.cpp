@@ -11,21 +11,29 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
   if (&contract != &binding->contract()) {
     return failed(StatusCode::kInvalidArgument, repr() + " was called with the Args of '" + contract.operation + "'");
   }
-  const DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
+  DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
+  const Hardware& hardware = port.hardware();
   Key key;
-  if (inspect_call(contract, args, port.hardware().index, key) == CallCheck::kOk) {
+  if (inspect_call(contract, args, hardware.index, key) == CallCheck::kOk && hardware.kind == binding->device_kind()) {
     for (const auto& entry : recent_) {
       const PreparedCall* call = entry.load(std::memory_order_acquire);
       if (call == nullptr || !(call->key == key)) continue;
-      const Status status = binding->launch(*call, args, stream);
+      const Status status = binding->launch(*call, args, port, stream.handle);
       if (status.code != StatusCode::kNotPrepared) return status;
-      break;  // this stream lacks workspace: prepare it
+      break;  // this stream lacks workspace: reserve it
     }
   }
   const PreparedCall* call = nullptr;
   const Status status = binding->call_slow(args, stream, &call);
-  if (call != nullptr && call->key.size > 0) recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(call, std::memory_order_release);
+  if (call != nullptr) remember(*call);
   return status;
+}
+
+void OpSlot::remember(const PreparedCall& call) noexcept {
+  for (const auto& entry : recent_) {
+    if (entry.load(std::memory_order_relaxed) == &call) return;
+  }
+  recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&call, std::memory_order_release);
 }
 
 std::string OpSlot::repr() const {

@@ -51,6 +51,7 @@ class OpSlot {
   friend class Context;
   friend class SlotSet;
   void attach(Binding* binding) noexcept;
+  void remember(const PreparedCall& call) noexcept;
 
   std::string_view operation_, variant_;
   std::atomic<Binding*> binding_{nullptr};

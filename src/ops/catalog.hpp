@@ -2,6 +2,7 @@
 // The one explicit list of operations, and the process entry that uses it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 

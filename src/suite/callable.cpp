@@ -9,13 +9,16 @@
 namespace kw::suite {
 namespace {
 
-Settings settings_for(const Catalog& catalog, const Implementation& implementation, const Contract& contract, Mode mode,
+Settings settings_for(const Catalog& catalog, const Implementation& implementation,
+                      const Contract& contract, Mode mode,
                       const std::map<std::string, std::string>& overrides) {
   const std::string& operation = contract.operation;
   std::map<std::string, std::string> others = overrides;
   if (const auto it = others.find(operation); it != others.end()) {
     if (it->second != implementation.info.name && it->second != implementation.info.solution) {
-      fail(Code::kConflict, "asked to run {}, but the environment overrides '{}' with '{}'; unset the override or ask for what it names",
+      fail(Code::kConflict,
+           "asked to run {}, but the environment overrides '{}' with '{}'; unset the override or "
+           "ask for what it names",
            implementation.info.name, operation, it->second);
     }
     others.erase(it);
@@ -29,21 +32,28 @@ Settings settings_for(const Catalog& catalog, const Implementation& implementati
 
 Reason reason_of(Gate gate) {
   switch (gate) {
-    case Gate::kDependency: return Reason::kDependencyMissing;
+    case Gate::kDependency:
+      return Reason::kDependencyMissing;
     case Gate::kDevice:
     case Gate::kCapability:
-    case Gate::kMode: return Reason::kHardwareUnmet;
-    case Gate::kVariant: return Reason::kNotImplemented;
-    default: return Reason::kDomainExcluded;
+    case Gate::kMode:
+      return Reason::kHardwareUnmet;
+    case Gate::kVariant:
+      return Reason::kNotImplemented;
+    default:
+      return Reason::kDomainExcluded;
   }
 }
 
 }  // namespace
 
-BoundImplementation::BoundImplementation(Catalog& catalog, DevicePort& port, const Implementation& implementation,
+BoundImplementation::BoundImplementation(Catalog& catalog, DevicePort& port,
+                                         const Implementation& implementation,
                                          const Contract& contract, const CfgPins& pins, Mode mode,
                                          const std::map<std::string, std::string>& overrides)
-    : implementation_(implementation), contract_(contract), pins_(pins),
+    : implementation_(implementation),
+      contract_(contract),
+      pins_(pins),
       context_(catalog, settings_for(catalog, implementation, contract, mode, overrides), port),
       slots_(contract.variants.size()) {}
 
@@ -55,46 +65,60 @@ std::optional<Declined> BoundImplementation::declines(const Problem& problem) co
   if (binding == nullptr || binding->candidates.empty()) {
     if (binding != nullptr) {
       for (const Verdict& verdict : binding->verdicts) {
-        if (verdict.implementation == implementation_.info.name) return Declined{reason_of(verdict.gate), verdict.reason};
+        if (verdict.implementation == implementation_.info.name)
+          return Declined{reason_of(verdict.gate), verdict.reason};
       }
     }
-    return Declined{Reason::kNotImplemented, binding == nullptr ? "the operation is absent" : binding->absent};
+    return Declined{Reason::kNotImplemented,
+                    binding == nullptr ? "the operation is absent" : binding->absent};
   }
   std::vector<Verdict> verdicts;
-  if (select(*binding, bindings, problem, context_.catalog(), &verdicts) != nullptr) return std::nullopt;
+  if (select(*binding, bindings, problem, context_.catalog(), &verdicts) != nullptr)
+    return std::nullopt;
   for (const Verdict& verdict : verdicts) {
-    if (verdict.implementation == implementation_.info.name) return Declined{reason_of(verdict.gate), verdict.reason};
+    if (verdict.implementation == implementation_.info.name)
+      return Declined{reason_of(verdict.gate), verdict.reason};
   }
   return Declined{Reason::kDomainExcluded, "no candidate accepts the problem"};
 }
 
 WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
   Binding& binding = context_.binding(problem.operation(), problem.variant_name());
-  const Plan& plan = binding.prepare(problem, context_.device(), pins_);
-  if (&plan.implementation() != &implementation_) {
-    fail(Code::kInternal, "asked for {}, but {} was prepared", implementation_.info.name, plan.implementation().info.name);
+  const Recipe recipe = binding.decide(problem, context_.device(), pins_);
+  if (recipe.implementation != &implementation_) {
+    fail(Code::kInternal, "asked for {}, but {} was prepared", implementation_.info.name,
+         recipe.implementation->info.name);
   }
-  specialization_ = plan.specialization().text;
-  workspace_ = implementation_.functions.workspace(implementation_.self, problem);
-  plan_ = pins_.empty() ? nullptr : plan.get();
-  if (!pins_.empty() && workspace_.bytes > 0) {
-    context_.device().reserve_workspace(nullptr, workspace_.bytes, workspace_.zeroed_bytes);
+  const Plan& plan = binding.build(recipe, context_.device());
+  specialization_ = recipe.specialization.text;
+  pinned_ = nullptr;
+  if (!pins_.empty()) {
+    // A slot would choose the Cfg itself.
+    pinned_ = std::make_unique<PreparedCall>();
+    pinned_->plan = &plan;
+    pinned_->workspace = recipe.workspace;
+    pinned_->layout = recipe.layout;
+    pinned_->launch = implementation_.functions.launch;
+    pinned_->raw_plan = plan.get();
+    if (recipe.workspace.bytes > 0)
+      context_.device().reserve_workspace(nullptr, recipe.workspace.bytes,
+                                          recipe.workspace.zeroed_bytes);
   }
   auto& slot = slots_[static_cast<std::size_t>(problem.variant)];
   if (slot == nullptr) {
-    slot = std::make_unique<OpSlot>(contract_.operation, contract_.variants[static_cast<std::size_t>(problem.variant)].name);
+    slot = std::make_unique<OpSlot>(
+        contract_.operation, contract_.variants[static_cast<std::size_t>(problem.variant)].name);
     SlotSet set{slot.get()};
     context_.bind(set);
   }
   slot_ = slot.get();
-  return workspace_;
+  binding_ = &binding;
+  return recipe.workspace;
 }
 
 Status BoundImplementation::call(const Arguments& arguments) noexcept {
-  if (plan_ == nullptr) return slot_->call(contract_, arguments.data(), {});
-  LaunchFrame frame;
-  if (workspace_.bytes > 0) frame.workspace = context_.device().workspace(nullptr, workspace_.bytes);
-  return implementation_.functions.launch(plan_, arguments.data(), frame);
+  if (pinned_ == nullptr) return slot_->call(contract_, arguments.data(), {});
+  return binding_->launch(*pinned_, arguments.data(), context_.device(), nullptr);
 }
 
 }  // namespace kw::suite

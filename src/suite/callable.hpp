@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is validated and timed: something that runs calls of one operation/variant. The usual one goes
-// through a Context that binds the requested implementation, as model code would.
+// What is validated and timed: something that runs calls of one operation/variant. The usual one
+// goes through a Context that binds the requested implementation, as model code would.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,8 @@ namespace kw::suite {
 class Callable {
  public:
   virtual ~Callable() = default;
+  // Whether `problem` is in the domain; asked for the smaller calls that a case makes beside its own.
+  virtual bool accepts(const Problem&) const { return true; }
   // Readies calls of `problem` and says what workspace they use. Throws.
   virtual WorkspaceSize prepare(const Problem& problem) = 0;
   // Enqueues one call; `arguments` have the layout of a prepared problem.
@@ -31,9 +33,10 @@ struct Declined {
 // One implementation bound on its own.
 class BoundImplementation final : public Callable {
  public:
-  // Binds `implementation` (exact name) of `operation` on `port`. `overrides` are the environment's:
-  // one that would bind another implementation throws Error(kConflict); those of other operations
-  // hold for parts. With pins, calls go to the plan of the pinned Cfg, without slot.
+  // Binds `implementation` (exact name) of `operation` on `port`. `overrides` are the
+  // environment's: one that would bind another implementation throws Error(kConflict); those of
+  // other operations hold for parts. With pins, calls go to the plan of the pinned Cfg, without
+  // slot.
   BoundImplementation(Catalog& catalog, DevicePort& port, const Implementation& implementation,
                       const Contract& contract, const CfgPins& pins, Mode mode,
                       const std::map<std::string, std::string>& overrides);
@@ -44,6 +47,7 @@ class BoundImplementation final : public Callable {
   // Without running anything.
   std::optional<Declined> declines(const Problem& problem) const;
 
+  bool accepts(const Problem& problem) const override { return !declines(problem); }
   WorkspaceSize prepare(const Problem& problem) override;
   Status call(const Arguments& arguments) noexcept override;
   // Cfg text of the last prepared problem.
@@ -56,8 +60,8 @@ class BoundImplementation final : public Callable {
   Context context_;
   std::vector<std::unique_ptr<OpSlot>> slots_;  // one per variant, bound on first use
   OpSlot* slot_ = nullptr;                      // of the last prepared problem
-  const void* plan_ = nullptr;                  // the same, with pins
-  WorkspaceSize workspace_;
+  Binding* binding_ = nullptr;                  // the same
+  std::unique_ptr<PreparedCall> pinned_;        // the same, with pins
   std::string specialization_;
 };
 

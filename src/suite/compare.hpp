@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One output against its oracle: class map, row-wise and whole-tensor error, ulps, share of correctly
-// rounded elements, bias, and how far a wrong output would have been from passing.
+// One output against its oracle: class map, row-wise and whole-tensor error, ulps, share of
+// correctly rounded elements, bias, and how far a wrong output would have been from passing.
 #pragma once
 
 #include <array>
@@ -35,7 +35,10 @@ struct WorstElement {
 
 struct OutputMetrics {
   std::string output;
+  // Errors and limits are relative to the oracle that the gates use: the stepwise one for two
+  // roundings.
   double tensor_nrmse = 0, tensor_limit = 0;
+  double unrounded_nrmse = 0;  // whole tensor against exact mathematics, whatever the gates use
   double max_row_nrmse = 0, row_limit = 0;  // row_limit: of the worst row
   double worst_row_ratio = 0;               // error over its limit, largest over rows
   std::int64_t worst_row = -1;
@@ -55,13 +58,15 @@ struct Comparison {
 };
 
 // `got` is host memory of any strides. Throws Error(kInternal) when sizes disagree.
-Comparison compare(std::string_view output, const TensorView& got, const Expectation& expected, const Gates& gates);
+Comparison compare(std::string_view output, const TensorView& got, const Expectation& expected,
+                   const Gates& gates);
 
 // Error of `fake` relative to the whole-tensor threshold without allowances: what trust is made of.
 double trust_of(std::span<const double> fake, std::span<const double> exact, const Gates& gates);
 
 // Movement: the bytes must be equal.
 std::vector<CheckResult> compare_bytes(std::string_view output, std::span<const std::byte> got,
-                                       std::span<const std::byte> expected, std::size_t element_bytes);
+                                       std::span<const std::byte> expected,
+                                       std::size_t element_bytes);
 
 }  // namespace kw::suite

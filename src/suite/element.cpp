@@ -28,7 +28,8 @@ void store(void* address, T value) {
 }
 
 [[noreturn]] void no_elements(DType dtype) {
-  fail(Code::kUnsupported, "the suite cannot convert {} elements; it knows f64, f32, f16, bf16, i64, i32, u8 and bool",
+  fail(Code::kUnsupported,
+       "the suite cannot convert {} elements; it knows f64, f32, f16, bf16, i64, i32, u8 and bool",
        dtype_name(dtype));
 }
 
@@ -41,30 +42,45 @@ struct Flag {
 template <typename Visit>
 void with_type(DType dtype, Visit visit) {
   switch (dtype) {
-    case DType::kF64: return visit(double{});
-    case DType::kF32: return visit(float{});
-    case DType::kF16: return visit(f16{});
-    case DType::kBF16: return visit(bf16{});
-    case DType::kI64: return visit(std::int64_t{});
-    case DType::kI32: return visit(std::int32_t{});
-    case DType::kU8: return visit(std::uint8_t{});
-    case DType::kBool: return visit(Flag{});
-    default: no_elements(dtype);
+    case DType::kF64:
+      return visit(double{});
+    case DType::kF32:
+      return visit(float{});
+    case DType::kF16:
+      return visit(f16{});
+    case DType::kBF16:
+      return visit(bf16{});
+    case DType::kI64:
+      return visit(std::int64_t{});
+    case DType::kI32:
+      return visit(std::int32_t{});
+    case DType::kU8:
+      return visit(std::uint8_t{});
+    case DType::kBool:
+      return visit(Flag{});
+    default:
+      no_elements(dtype);
   }
 }
 
 template <typename T>
 double widen(T value) {
-  if constexpr (std::is_same_v<T, Flag>) return value.byte != 0 ? 1 : 0;
-  else if constexpr (std::is_integral_v<T>) return static_cast<double>(value);
-  else return to_f64(value);
+  if constexpr (std::is_same_v<T, Flag>)
+    return value.byte != 0 ? 1 : 0;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<double>(value);
+  else
+    return to_f64(value);
 }
 
 template <typename T>
 T narrow(double value) {
-  if constexpr (std::is_same_v<T, Flag>) return {static_cast<std::uint8_t>(value != 0 ? 1 : 0)};
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(std::llrint(value));
-  else return from_f64<T>(value);
+  if constexpr (std::is_same_v<T, Flag>)
+    return {static_cast<std::uint8_t>(value != 0 ? 1 : 0)};
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(std::llrint(value));
+  else
+    return from_f64<T>(value);
 }
 
 // Runs body(logical index, element offset) over the whole view, in parallel chunks.
@@ -83,7 +99,9 @@ void for_each_element(const TensorView& view, Body body) {
 
 }  // namespace
 
-bool has_elements(DType dtype) noexcept { return dtype != DType::kF8E4M3 && dtype != DType::kF8E5M2; }
+bool has_elements(DType dtype) noexcept {
+  return dtype != DType::kF8E4M3 && dtype != DType::kF8E5M2;
+}
 
 double load_element(DType dtype, const void* address) {
   double value = 0;
@@ -101,7 +119,9 @@ double round_to(DType dtype, double value) {
   return rounded;
 }
 
-double FloatFormat::smallest() const noexcept { return std::ldexp(1.0, min_exponent - (digits - 1)); }
+double FloatFormat::smallest() const noexcept {
+  return std::ldexp(1.0, min_exponent - (digits - 1));
+}
 
 double FloatFormat::ulp(double value) const noexcept {
   const double magnitude = std::fabs(value);
@@ -111,15 +131,21 @@ double FloatFormat::ulp(double value) const noexcept {
 
 FloatFormat float_format(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return {53, -1022, std::numeric_limits<double>::max()};
-    case DType::kF32: return {24, -126, std::numeric_limits<float>::max()};
-    case DType::kF16: return {11, -14, 65504.0};
-    case DType::kBF16: return {8, -126, 0x1.fep127};
-    default: no_elements(dtype);
+    case DType::kF64:
+      return {53, -1022, std::numeric_limits<double>::max()};
+    case DType::kF32:
+      return {24, -126, std::numeric_limits<float>::max()};
+    case DType::kF16:
+      return {11, -14, 65504.0};
+    case DType::kBF16:
+      return {8, -126, 0x1.fep127};
+    default:
+      no_elements(dtype);
   }
 }
 
-ElementWalk::ElementWalk(const TensorView& view, std::int64_t first) : rank_(std::max<int>(view.rank, 0)) {
+ElementWalk::ElementWalk(const TensorView& view, std::int64_t first)
+    : rank_(std::max<int>(view.rank, 0)) {
   std::int64_t rest = first;
   for (int d = rank_ - 1; d >= 0; --d) {
     const auto at = static_cast<std::size_t>(d);
@@ -131,7 +157,8 @@ ElementWalk::ElementWalk(const TensorView& view, std::int64_t first) : rank_(std
   }
 }
 
-void store_run(DType dtype, void* base, ElementWalk& walk, const double* values, std::int64_t count) {
+void store_run(DType dtype, void* base, ElementWalk& walk, const double* values,
+               std::int64_t count) {
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
     auto* bytes = static_cast<std::byte*>(base);
@@ -158,7 +185,8 @@ void write_elements(const TensorView& view, const std::vector<double>& values) {
     using T = decltype(type);
     auto* base = static_cast<std::byte*>(view.data);
     for_each_element(view, [&](std::int64_t i, std::int64_t offset) {
-      store(base + offset * std::int64_t{sizeof(T)}, narrow<T>(values[static_cast<std::size_t>(i)]));
+      store(base + offset * std::int64_t{sizeof(T)},
+            narrow<T>(values[static_cast<std::size_t>(i)]));
     });
   });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of tensors of a run-time dtype as doubles, in row-major logical order whatever the strides.
+// Elements of tensors of a run-time dtype as doubles, in row-major logical order whatever the
+// strides.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace kw::suite {
 // Whether the suite can read and write `dtype` (all but the f8 types).
 bool has_elements(DType dtype) noexcept;
 
-// One element at `address`. Integers beyond 2^53 do not occur in contracts. Storing rounds to nearest
-// even; the f8 types throw Error(kUnsupported).
+// One element at `address`. Integers beyond 2^53 do not occur in contracts. Storing rounds to
+// nearest even; the f8 types throw Error(kUnsupported).
 double load_element(DType dtype, const void* address);
 void store_element(DType dtype, void* address, double value);
 // `value` as `dtype` would keep it.
@@ -53,7 +54,8 @@ class ElementWalk {
 };
 
 // Stores `count` values at the elements that `walk` visits next.
-void store_run(DType dtype, void* base, ElementWalk& walk, const double* values, std::int64_t count);
+void store_run(DType dtype, void* base, ElementWalk& walk, const double* values,
+               std::int64_t count);
 
 // All elements of `view`, in logical order. Parallel.
 std::vector<double> read_elements(const TensorView& view);

@@ -38,12 +38,16 @@ bool is_random(Fill fill) noexcept;
 // Whether the fill describes rows, so that operands without rows (weights) get `normal` instead.
 bool is_row_fill(Fill fill) noexcept;
 
+// Scale of inputs that carry rows, as an exponent of 2: far enough from unit variance that a
+// normalisation is not the identity.
+int batch_exponent(Fill fill) noexcept;
+
 struct FillKey {
   Fill fill = Fill::kNormal;
   std::uint64_t seed = 0;
-  std::string_view name;     // of the tensor: "x", "weight", "list[3]"
+  std::string_view name;       // of the tensor: "x", "weight", "list[3]"
   std::int64_t row_width = 1;  // elements of one row: product of the dimensions behind `*`
-  int exponent = 0;          // random fills are scaled by 2^exponent
+  int exponent = 0;            // random fills are scaled by 2^exponent
 };
 
 // Writes the elements of `view`; bytes between them stay. Where strides make indices share memory,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thresholds. They follow from (tolerance class, dtype, width) alone, so that nobody can pick one for
-// an operation. The unit is the rounding floor: the error of one correct rounding.
+// Thresholds. They follow from (tolerance class, dtype, width) alone, so that nobody can pick one
+// for an operation. The unit is the rounding floor: the error of one correct rounding.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,25 @@ double rounding_floor(DType dtype);
 struct OutputTraits {
   ToleranceClass tolerance = ToleranceClass::kOneRounding;
   DType dtype = DType::kF32;
-  std::int64_t width = 1;       // elements of a row
+  std::int64_t width = 1;        // elements of a row
   std::int64_t summed_rows = 1;  // > 1: an output without the batch dimensions, summed over rows
-  bool gradient = false;        // of an operation that is some forward's backward
-  bool random = true;           // inputs are random and all distinct: errors are independent
-  bool exact_inputs = false;    // the exact_int fill
+  bool gradient = false;         // of an operation that is some forward's backward
+  bool random = true;            // inputs are random and all distinct: errors are independent
+  bool exact_inputs = false;     // the exact_int fill
 };
 
 struct Gates {
-  bool bitwise = false;      // movement: against the stepwise oracle, NaN payloads and -0 included
+  bool bitwise = false;  // movement: against the stepwise oracle, NaN payloads and -0 included
   bool bitwise_value = false;  // integers, and linear operations on exact integers: equal values
-  double floor = 0;          // F
-  double row_c = 0;          // per row: row_c * F * (1 + 5 / sqrt(width))
-  double tensor_c = 0;       // whole tensor: tensor_c * F * (1 + 5 / sqrt(independent errors))
-  bool rowwise_errors = false;  // a row shares its error, so only rows count as independent
-  double ulps = 0;           // per element, beyond the half of the final rounding
-  double arithmetic = 0;     // unit roundoff of the arithmetic: 2^-24, 2^-53 for f64
-  double slack_gain = 16;    // how many measured input sensitivities an element may be off
-  double min_exact = 0;      // least share of correctly rounded elements; 0: no gate
-  bool against_steps = false;  // `min_exact` counts agreement with the stepwise oracle
-  bool bias = false;         // |z| <= kMaxBias
+  double floor = 0;            // F
+  double row_c = 0;            // per row: row_c * F * (1 + 5 / sqrt(elements that matter))
+  double tensor_c = 0;         // the same over the whole tensor
+  double ulps = 0;             // per element, beyond the half of the final rounding
+  double arithmetic = 0;       // unit roundoff of the arithmetic: 2^-24, 2^-53 for f64
+  double slack_gain = 16;      // how many measured input sensitivities an element may be off
+  double min_exact = 0;        // least share of correctly rounded elements; 0: no gate
+  bool against_steps = false;  // all of these compare with the stepwise oracle
+  bool bias = false;           // |z| <= kMaxBias
 };
 
 inline constexpr double kMaxBias = 6;

@@ -12,7 +12,9 @@
 namespace kw::suite {
 namespace {
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 }  // namespace
 
@@ -44,17 +46,20 @@ void GuardedTensor::each_run(Visit visit) const {
   if (dense_rows) rows.sizes[last] = 1;
   const std::int64_t count = rows.numel();
   ElementWalk walk(rows);
-  const std::size_t bytes = dense_rows ? static_cast<std::size_t>(view_.sizes[last]) * element : element;
+  const std::size_t bytes =
+      dense_rows ? static_cast<std::size_t>(view_.sizes[last]) * element : element;
   for (std::int64_t i = 0; i < count; ++i, walk.advance()) {
     visit(base_ + static_cast<std::size_t>(walk.offset()) * element, bytes);
   }
 }
 
-GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key)
+GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec,
+                             std::uint64_t canary_key)
     : device_(&device), spec_(spec), key_(canary_key) {
   const TensorView shape = view_of(spec, nullptr);
   const auto range = shape.byte_range();
-  const auto before = round_up(static_cast<std::size_t>(kGuardBytes - range.begin), runtime::kMemoryAlignment);
+  const auto before =
+      round_up(static_cast<std::size_t>(kGuardBytes - range.begin), runtime::kMemoryAlignment);
   // Below 16 the address has that power of two and no higher one.
   base_ = before + (spec.align < 16 ? static_cast<std::size_t>(spec.align) : 0);
   begin_ = base_ + static_cast<std::size_t>(range.begin);
@@ -100,35 +105,43 @@ void GuardedTensor::copy_elements(const GuardedTensor& source) {
 
 void GuardedTensor::upload(void* stream) {
   if (host_image_.empty()) return;
-  device_->copy(memory_.data(), host_image_.data(), static_cast<std::int64_t>(total_bytes_), stream);
+  device_->copy(memory_.data(), host_image_.data(), static_cast<std::int64_t>(total_bytes_),
+                stream);
   device_->synchronize(stream);
 }
 
 void GuardedTensor::download(void* stream) {
   if (host_image_.empty()) return;
-  device_->copy(host_image_.data(), memory_.data(), static_cast<std::int64_t>(total_bytes_), stream);
+  device_->copy(host_image_.data(), memory_.data(), static_cast<std::int64_t>(total_bytes_),
+                stream);
   device_->synchronize(stream);
 }
 
 std::vector<std::byte> GuardedTensor::element_bytes() const {
   std::vector<std::byte> bytes;
   bytes.reserve(static_cast<std::size_t>(spec_.numel()) * dtype_bytes(spec_.dtype));
-  each_run([&](std::size_t at, std::size_t count) { bytes.insert(bytes.end(), image() + at, image() + at + count); });
+  each_run([&](std::size_t at, std::size_t count) {
+    bytes.insert(bytes.end(), image() + at, image() + at + count);
+  });
   return bytes;
 }
 
 std::optional<std::string> GuardedTensor::damage() const {
   const auto find = [&](std::size_t from, std::size_t to) -> std::optional<std::size_t> {
     for (std::size_t i = from; i < to; ++i) {
-      const bool gap = i < begin_ || i >= end_ || (!element_byte_.empty() && !element_byte_[i - begin_]);
+      const bool gap =
+          i < begin_ || i >= end_ || (!element_byte_.empty() && !element_byte_[i - begin_]);
       if (gap && image()[i] != canary(i)) return i;
     }
     return std::nullopt;
   };
-  if (const auto at = find(0, begin_)) return fmt::format("{} bytes before the first element", begin_ - *at);
-  if (const auto at = find(end_, total_bytes_)) return fmt::format("{} bytes after the last element", *at - end_);
+  if (const auto at = find(0, begin_))
+    return fmt::format("{} bytes before the first element", begin_ - *at);
+  if (const auto at = find(end_, total_bytes_))
+    return fmt::format("{} bytes after the last element", *at - end_);
   if (element_byte_.empty()) return std::nullopt;
-  if (const auto at = find(begin_, end_)) return fmt::format("a gap between elements, {} bytes after the first one", *at - begin_);
+  if (const auto at = find(begin_, end_))
+    return fmt::format("a gap between elements, {} bytes after the first one", *at - begin_);
   return std::nullopt;
 }
 

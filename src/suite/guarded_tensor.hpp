@@ -19,8 +19,8 @@ namespace kw::suite {
 using StorageHash = std::array<std::uint64_t, 2>;
 StorageHash hash_bytes(const std::byte* data, std::size_t bytes) noexcept;
 
-// The host edits an image; upload() and download() move it to and from the device and do nothing for
-// the CPU, whose memory is the image. Views and addresses are of the device.
+// The host edits an image; upload() and download() move it to and from the device and do nothing
+// for the CPU, whose memory is the image. Views and addresses are of the device.
 class GuardedTensor {
  public:
   static constexpr std::int64_t kGuardBytes = 512;
@@ -47,7 +47,9 @@ class GuardedTensor {
   std::optional<std::string> damage() const;
 
  private:
-  std::byte* image() const noexcept { return host_image_.empty() ? memory_.data() : const_cast<std::byte*>(host_image_.data()); }
+  std::byte* image() const noexcept {
+    return host_image_.empty() ? memory_.data() : const_cast<std::byte*>(host_image_.data());
+  }
   std::byte canary(std::size_t offset) const noexcept;
   template <typename Visit>
   void each_run(Visit visit) const;
@@ -58,7 +60,7 @@ class GuardedTensor {
   runtime::Buffer memory_;
   std::vector<std::byte> host_image_;  // empty on the CPU
   std::size_t total_bytes_ = 0;
-  std::size_t base_ = 0;  // offset of element 0
+  std::size_t base_ = 0;             // offset of element 0
   std::size_t begin_ = 0, end_ = 0;  // extent of the elements
   TensorView view_;
   std::vector<bool> element_byte_;  // within [begin, end); empty when there are no gaps

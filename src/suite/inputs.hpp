@@ -32,9 +32,9 @@ class PlacedTensors {
   std::vector<GuardedTensor> tensors_;
 };
 
-// Writes the host images of all read operands. Batch inputs of random fills have variance 4, so that a
-// normalisation is not the identity; operands without rows keep `normal` under row fills.
-void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed, const Catalog& catalog);
+// Writes the host images of all read operands. Operands without rows keep `normal` under row fills.
+void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
+                 const Catalog& catalog);
 
 // Elements of every read operand as doubles; empty vectors for outputs.
 std::vector<std::vector<double>> read_inputs(PlacedTensors& placed);

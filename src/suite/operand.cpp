@@ -29,15 +29,18 @@ std::vector<Operand> operands_of(const Problem& problem) {
   for (std::size_t i = 0; i < problem.values.size(); ++i) {
     const Parameter& parameter = problem.contract->parameters[i];
     const ParameterValue& value = problem.values[i];
-    if (value.tensor.present) operands.push_back({i, -1, parameter.name, value.tensor, parameter.role});
+    if (value.tensor.present)
+      operands.push_back({i, -1, parameter.name, value.tensor, parameter.role});
     for (std::size_t j = 0; j < value.list.size(); ++j) {
-      operands.push_back({i, static_cast<int>(j), parameter.name + "[" + std::to_string(j) + "]", value.list[j], parameter.role});
+      operands.push_back({i, static_cast<int>(j), parameter.name + "[" + std::to_string(j) + "]",
+                          value.list[j], parameter.role});
     }
   }
   return operands;
 }
 
-std::unique_ptr<Arguments> make_arguments(const Problem& problem, std::span<const TensorView> views) {
+std::unique_ptr<Arguments> make_arguments(const Problem& problem,
+                                          std::span<const TensorView> views) {
   const Contract& contract = *problem.contract;
   auto arguments = std::make_unique<Arguments>(contract);
   arguments->set_scalars(problem);
@@ -46,8 +49,9 @@ std::unique_ptr<Arguments> make_arguments(const Problem& problem, std::span<cons
     const ParameterValue& value = problem.values[i];
     if (value.tensor.present) arguments->set_tensor(contract.parameters[i], views[next++]);
     if (value.list_present) {
-      std::vector<TensorView> list(views.begin() + static_cast<std::ptrdiff_t>(next),
-                                   views.begin() + static_cast<std::ptrdiff_t>(next + value.list.size()));
+      std::vector<TensorView> list(
+          views.begin() + static_cast<std::ptrdiff_t>(next),
+          views.begin() + static_cast<std::ptrdiff_t>(next + value.list.size()));
       next += value.list.size();
       arguments->set_list(contract.parameters[i], std::move(list));
     }
@@ -58,7 +62,8 @@ std::unique_ptr<Arguments> make_arguments(const Problem& problem, std::span<cons
 std::int64_t row_width(const Parameter& parameter, const TensorSpec& spec) {
   const std::size_t fixed = parameter.shape.dims.size();
   std::int64_t width = 1;
-  for (std::size_t d = static_cast<std::size_t>(spec.rank) - fixed; d < static_cast<std::size_t>(spec.rank); ++d) {
+  for (std::size_t d = static_cast<std::size_t>(spec.rank) - fixed;
+       d < static_cast<std::size_t>(spec.rank); ++d) {
     width *= spec.sizes[d];
   }
   return width;
@@ -85,12 +90,6 @@ Problem batch_prefix(const Problem& problem, std::int64_t size) {
   return prefix;
 }
 
-TensorView batch_prefix(const Parameter& parameter, const TensorView& view, std::int64_t size) {
-  TensorView prefix = view;
-  if (has_batch(parameter, view.rank)) prefix.sizes[0] = size;
-  return prefix;
-}
-
 Problem dense(const Problem& problem) {
   Problem packed = problem;
   each_spec(packed, [](const Parameter& parameter, TensorSpec& spec) {
@@ -101,7 +100,8 @@ Problem dense(const Problem& problem) {
   });
   for (std::size_t i = 0; i < packed.values.size(); ++i) {
     const Parameter& parameter = packed.contract->parameters[i];
-    if (parameter.role == Role::kOutput && parameter.kind == Kind::kTensorList && packed.values[i].list_present) {
+    if (parameter.role == Role::kOutput && parameter.kind == Kind::kTensorList &&
+        packed.values[i].list_present) {
       for (TensorSpec& spec : packed.values[i].list) spec.contiguous = true;
     }
   }

@@ -28,7 +28,8 @@ struct Operand {
 std::vector<Operand> operands_of(const Problem& problem);
 
 // `views` are parallel to operands_of(problem).
-std::unique_ptr<Arguments> make_arguments(const Problem& problem, std::span<const TensorView> views);
+std::unique_ptr<Arguments> make_arguments(const Problem& problem,
+                                          std::span<const TensorView> views);
 
 // Elements behind the batch dimensions of this operand: the length of what tolerances call a row.
 std::int64_t row_width(const Parameter& parameter, const TensorSpec& spec);
@@ -39,8 +40,6 @@ bool has_batch(const Problem& problem);
 // The problem of the first `size` slices along the first batch dimension. Strides are kept, so that
 // views of it are prefixes of views of `problem`. Needs has_batch().
 Problem batch_prefix(const Problem& problem, std::int64_t size);
-// The view of a prefix: nothing moves, only the first size shrinks.
-TensorView batch_prefix(const Parameter& parameter, const TensorView& view, std::int64_t size);
 
 // A problem with no tensor layout but rows packed one after another; outputs inferred anew.
 Problem dense(const Problem& problem);

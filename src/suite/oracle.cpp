@@ -37,7 +37,8 @@ class HostPort final : public DevicePort {
 
 bool admits_f64(const DTypeRule& rule, const std::set<std::string>& wide) {
   return std::any_of(rule.terms.begin(), rule.terms.end(), [&](const DTypeTerm& term) {
-    return term.kind == DTypeTerm::Kind::kFixed ? term.dtype == DType::kF64 && rule.terms.size() > 1 : wide.count(term.symbol) != 0;
+    return term.kind == DTypeTerm::Kind::kFixed ? term.dtype == DType::kF64 && rule.terms.size() > 1
+                                                : wide.count(term.symbol) != 0;
   });
 }
 
@@ -47,7 +48,8 @@ std::set<std::string> wide_symbols(const Contract& contract) {
   for (std::size_t before = contract.parameters.size() + 1; before != wide.size();) {
     before = wide.size();
     for (const Parameter& parameter : contract.parameters) {
-      if (!parameter.dtype.declares.empty() && admits_f64(parameter.dtype, wide)) wide.insert(parameter.dtype.declares);
+      if (!parameter.dtype.declares.empty() && admits_f64(parameter.dtype, wide))
+        wide.insert(parameter.dtype.declares);
     }
   }
   return wide;
@@ -56,12 +58,14 @@ std::set<std::string> wide_symbols(const Contract& contract) {
 }  // namespace
 
 DenseTensor::DenseTensor(const TensorSpec& spec)
-    : spec_(spec), storage_((static_cast<std::size_t>(spec.numel()) * dtype_bytes(spec.dtype) + 7) / 8) {
+    : spec_(spec),
+      storage_((static_cast<std::size_t>(spec.numel()) * dtype_bytes(spec.dtype) + 7) / 8) {
   if (!spec.contiguous) fail(Code::kInternal, "an oracle's tensors are dense");
 }
 
 std::span<const std::byte> DenseTensor::bytes() const noexcept {
-  return {reinterpret_cast<const std::byte*>(storage_.data()), static_cast<std::size_t>(spec_.numel()) * dtype_bytes(spec_.dtype)};
+  return {reinterpret_cast<const std::byte*>(storage_.data()),
+          static_cast<std::size_t>(spec_.numel()) * dtype_bytes(spec_.dtype)};
 }
 
 std::span<const double> DenseTensor::values() {
@@ -84,21 +88,27 @@ Problem in_f64(const Problem& problem) {
 
 const Implementation* find_reference(const Operation& operation) noexcept {
   for (const Implementation& implementation : operation.implementations) {
-    if (implementation.info.solution == "reference" && implementation.info.device == DeviceKind::kCpu) return &implementation;
+    if (implementation.info.solution == "reference" &&
+        implementation.info.device == DeviceKind::kCpu)
+      return &implementation;
   }
   return nullptr;
 }
 
-std::vector<DenseTensor> Oracle::run(const Problem& problem, std::span<const std::vector<double>> inputs) const {
+std::vector<DenseTensor> Oracle::run(const Problem& problem,
+                                     std::span<const std::vector<double>> inputs) const {
   const Implementation* reference = find_reference(catalog_.operation(problem.operation()));
   if (reference == nullptr) {
-    fail(Code::kUnsupported, "operation '{}' has no implementation of solution 'reference' on the CPU, so nothing can judge the others; add src/ops/<operation>/reference.cpp",
+    fail(Code::kUnsupported,
+         "operation '{}' has no implementation of solution 'reference' on the CPU, so nothing can "
+         "judge the others; add src/ops/<operation>/reference.cpp",
          problem.operation());
   }
   HostPort port;
   const auto& functions = reference->functions;
   if (const auto rejection = functions.supports(reference->self, problem, port.hardware())) {
-    fail(Code::kUnsupported, "the oracle {} rejects '{}': {}", reference->info.name, problem_text(problem), rejection->text);
+    fail(Code::kUnsupported, "the oracle {} rejects '{}': {}", reference->info.name,
+         problem_text(problem), rejection->text);
   }
   const std::vector<Operand> operands = operands_of(problem);
   std::vector<DenseTensor> tensors;
@@ -110,7 +120,8 @@ std::vector<DenseTensor> Oracle::run(const Problem& problem, std::span<const std
     if (operands[i].is_read()) write_elements(views.back(), inputs[i]);
   }
 
-  const Specialization specialization = functions.choose(reference->self, problem, port.hardware(), {});
+  const Specialization specialization =
+      functions.choose(reference->self, problem, port.hardware(), {});
   std::vector<std::unique_ptr<PreparedPart>> parts;
   PrepareRequest request{problem, specialization, port, parts};
   struct OwnedPlan {
@@ -121,23 +132,30 @@ std::vector<DenseTensor> Oracle::run(const Problem& problem, std::span<const std
   const WorkspaceSize scratch = functions.workspace(reference->self, problem);
   if (scratch.bytes > 0) port.reserve_workspace(nullptr, scratch.bytes, scratch.zeroed_bytes);
   const auto arguments = make_arguments(problem, views);
-  throw_if_failed(functions.launch(owned.plan, arguments->data(), {nullptr, scratch.bytes > 0 ? port.workspace(nullptr, scratch.bytes) : nullptr}));
+  throw_if_failed(functions.launch(
+      owned.plan, arguments->data(),
+      {nullptr, scratch.bytes > 0 ? port.workspace(nullptr, scratch.bytes) : nullptr}));
   return tensors;
 }
 
-std::vector<std::vector<double>> Oracle::sensitivity(const Problem& problem, std::span<const std::vector<double>> inputs,
-                                                     std::span<DenseTensor> exact, double step, int probes) const {
+std::vector<std::vector<double>> Oracle::sensitivity(const Problem& problem,
+                                                     std::span<const std::vector<double>> inputs,
+                                                     std::span<DenseTensor> exact, double step,
+                                                     int probes) const {
   const std::vector<Operand> operands = operands_of(problem);
   std::vector<std::vector<double>> largest(operands.size());
   for (int probe = 0; probe < probes; ++probe) {
     std::vector<std::vector<double>> moved(inputs.begin(), inputs.end());
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].is_read() || operands[i].spec.dtype != DType::kF64) continue;
-      const std::uint64_t key = mix64(name_hash(operands[i].name) + static_cast<std::uint64_t>(probe));
+      const std::uint64_t key =
+          mix64(name_hash(operands[i].name) + static_cast<std::uint64_t>(probe));
       const auto count = static_cast<std::int64_t>(moved[i].size());
 #pragma omp parallel for schedule(static) if (count > 4096)
       for (std::int64_t e = 0; e < count; ++e) {
-        const double draw = static_cast<double>(mix64(key ^ static_cast<std::uint64_t>(e)) >> 11) * 0x1p-52 - 1;  // [-1, 1)
+        const double draw =
+            static_cast<double>(mix64(key ^ static_cast<std::uint64_t>(e)) >> 11) * 0x1p-52 -
+            1;  // [-1, 1)
         moved[i][static_cast<std::size_t>(e)] *= 1 + step * draw;
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the outputs should be, from an operation's `reference` implementation: run on inputs upcast to
-// f64 (unrounded mathematics), run at the problem's own dtypes (every rounding of the variant), and
-// run on slightly moved inputs (how far arithmetic of finite precision can be off).
+// What the outputs should be, from an operation's `reference` implementation: run on inputs upcast
+// to f64 (unrounded mathematics), run at the problem's own dtypes (every rounding of the variant),
+// and run on slightly moved inputs (how far arithmetic of finite precision can be off).
 #pragma once
 
 #include <memory>
@@ -46,13 +46,16 @@ class Oracle {
   // `inputs`: one vector per operand of `problem`, in logical order; those of outputs are ignored.
   // Returns a tensor per operand; written ones hold results. `problem` must be dense. Throws
   // Error(kUnsupported) without a reference, and what the reference reports.
-  std::vector<DenseTensor> run(const Problem& problem, std::span<const std::vector<double>> inputs) const;
+  std::vector<DenseTensor> run(const Problem& problem,
+                               std::span<const std::vector<double>> inputs) const;
 
   // Largest absolute change per element of every written operand over `probes` runs in which each
-  // f64 input element moved by up to `step` of itself; empty vectors without a probe. `exact` is run's result
-  // for `problem`.
-  std::vector<std::vector<double>> sensitivity(const Problem& problem, std::span<const std::vector<double>> inputs,
-                                               std::span<DenseTensor> exact, double step, int probes) const;
+  // f64 input element moved by up to `step` of itself; empty vectors without a probe. `exact` is
+  // run's result for `problem`.
+  std::vector<std::vector<double>> sensitivity(const Problem& problem,
+                                               std::span<const std::vector<double>> inputs,
+                                               std::span<DenseTensor> exact, double step,
+                                               int probes) const;
 
  private:
   const Catalog& catalog_;

@@ -77,8 +77,11 @@ class RandomStream {
     }
     return block_[used_++];
   }
-  // Uniform in [0, bound) for 0 < bound <= 2^32; the bias of at most 2^-32 * bound is immaterial here.
-  std::uint64_t below(std::uint64_t bound) noexcept { return (std::uint64_t{next()} * bound) >> 32; }
+  // Uniform in [0, bound) for 0 < bound <= 2^32; the bias of at most 2^-32 * bound is immaterial
+  // here.
+  std::uint64_t below(std::uint64_t bound) noexcept {
+    return (std::uint64_t{next()} * bound) >> 32;
+  }
   bool one_in(std::uint64_t n) noexcept { return below(n) == 0; }
   // In [0, 1), 32 bits.
   double unit() noexcept { return next() * 0x1p-32; }

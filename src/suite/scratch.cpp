@@ -17,7 +17,8 @@ constexpr std::uint8_t kCanary = 0xc3;
 
 std::optional<std::string> nonzero(const std::byte* data, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes; ++i) {
-    if (data[i] != std::byte{0}) return fmt::format("byte {} of the {} that a launch must leave zero is not", i, bytes);
+    if (data[i] != std::byte{0})
+      return fmt::format("byte {} of the {} that a launch must leave zero is not", i, bytes);
   }
   return std::nullopt;
 }
@@ -42,7 +43,8 @@ class HostScratch final : public Scratch, private DevicePort {
     const auto damaged = [](std::byte b) { return b != std::byte{kCanary}; };
     const std::byte* begin = memory_.data();
     const std::byte* end = begin + memory_.bytes();
-    if (std::find_if(begin, begin + kGuardBytes, damaged) != begin + kGuardBytes) return "bytes before the workspace";
+    if (std::find_if(begin, begin + kGuardBytes, damaged) != begin + kGuardBytes)
+      return "bytes before the workspace";
     const std::byte* after = base() + armed_.bytes;
     if (const std::byte* at = std::find_if(after, end, damaged); at != end) {
       return fmt::format("byte {} after the {} bytes of workspace", at - after, armed_.bytes);
@@ -59,7 +61,9 @@ class HostScratch final : public Scratch, private DevicePort {
     if (bytes > capacity_) grow(bytes);
     std::memset(base(), 0, static_cast<std::size_t>(zeroed_bytes));
   }
-  void* workspace(void*, std::int64_t bytes) noexcept override { return bytes <= capacity_ ? base() : nullptr; }
+  void* workspace(void*, std::int64_t bytes) noexcept override {
+    return bytes <= capacity_ ? base() : nullptr;
+  }
 
   std::byte* base() const noexcept { return memory_.data() + kGuardBytes; }
   void grow(std::int64_t bytes) {
@@ -86,10 +90,14 @@ class PoolScratch final : public Scratch {
     memory_ = nullptr;
     if (size.bytes == 0) return;
     device_.reserve_workspace(nullptr, size.bytes, size.zeroed_bytes);
-    memory_ = static_cast<std::byte*>(static_cast<DevicePort&>(device_).workspace(nullptr, size.bytes));
-    if (memory_ == nullptr) fail(Code::kInternal, "{} has no workspace of {} bytes after reserving it", device_.name(), size.bytes);
+    memory_ =
+        static_cast<std::byte*>(static_cast<DevicePort&>(device_).workspace(nullptr, size.bytes));
+    if (memory_ == nullptr)
+      fail(Code::kInternal, "{} has no workspace of {} bytes after reserving it", device_.name(),
+           size.bytes);
     if (size.zeroed_bytes > 0) device_.fill(memory_, 0, size.zeroed_bytes, nullptr);
-    if (size.bytes > size.zeroed_bytes) device_.fill(memory_ + size.zeroed_bytes, poison, size.bytes - size.zeroed_bytes, nullptr);
+    if (size.bytes > size.zeroed_bytes)
+      device_.fill(memory_ + size.zeroed_bytes, poison, size.bytes - size.zeroed_bytes, nullptr);
   }
 
   std::optional<std::string> overrun() override { return std::nullopt; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workspace of validated calls: exactly as large as the implementation says, poisoned before each
-// call and, on the CPU, between canaries.
+// The workspace of validated calls: exactly as large as the implementation says, poisoned before
+// each call and, on the CPU, between canaries.
 #pragma once
 
 #include <cstdint>

@@ -54,9 +54,13 @@ kw::Implementation implementation(const char* solution, decltype(&launch_scaled<
   result.info.description = "an implementation of known quality";
   result.info.solution = solution;
   result.functions = {
-      .supports = [](void*, const kw::Problem&, const kw::Hardware&) { return std::optional<kw::Rejection>(); },
+      .supports = [](void*, const kw::Problem&,
+                     const kw::Hardware&) { return std::optional<kw::Rejection>(); },
       .workspace = [](void*, const kw::Problem&) { return kw::WorkspaceSize{}; },
-      .choose = [](void*, const kw::Problem&, const kw::Hardware&, const kw::CfgPins&) { return kw::Specialization{"{}", nullptr}; },
+      .choose =
+          [](void*, const kw::Problem&, const kw::Hardware&, const kw::CfgPins&) {
+            return kw::Specialization{"{}", nullptr};
+          },
       .prepare = [](void*, kw::PrepareRequest&) -> void* { return new int(0); },
       .launch = launch,
       .destroy = [](void* plan) noexcept { delete static_cast<int*>(plan); },
@@ -73,7 +77,8 @@ class Demo : public testing::Test {
                    implementation("nan", launch_scaled<not_a_number>)}});
     for (const kw::OpSlot* slot : model_slots().slots()) {
       const std::string operation(slot->operation());
-      if (operation != "rms_norm") catalog_.add_known_field({operation + "_implementation", operation, "", ""});
+      if (operation != "rms_norm")
+        catalog_.add_known_field({operation + "_implementation", operation, "", ""});
     }
     write("One text is as good as another: 12345, 67890.");
     options_.repeats = 1;
@@ -81,11 +86,12 @@ class Demo : public testing::Test {
 
   void write(std::string_view text) {
     // One file per process: tests of other builds may run beside this one.
-    options_.text_path = testing::TempDir() + "/kw_demo_" + std::to_string(getpid()) + ".txt";
-    std::ofstream(options_.text_path, std::ios::binary) << text;
+    text_path_ = testing::TempDir() + "/kw_demo_" + std::to_string(getpid()) + ".txt";
+    std::ofstream(text_path_, std::ios::binary) << text;
+    options_.text_path = text_path_;
   }
 
-  ~Demo() override { std::filesystem::remove(options_.text_path); }
+  ~Demo() override { std::filesystem::remove(text_path_); }
 
   int run(const char* target) {
     kw::Settings settings;
@@ -108,6 +114,7 @@ class Demo : public testing::Test {
   kw::runtime::CpuDevice device_;
   DemoOptions options_;
   std::ostringstream out_;
+  std::string text_path_;
 };
 
 TEST_F(Demo, AcceptsAnExactKernelAndNamesIt) {
@@ -120,7 +127,8 @@ TEST_F(Demo, AcceptsAnExactKernelAndNamesIt) {
 
 TEST_F(Demo, EagerAgreesWithItselfBitForBit) {
   EXPECT_EQ(run("eager"), 0) << out_.str();
-  EXPECT_NE(out_.str().find("difference 0.0e+00, allowed 0.0e+00"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("difference 0.0e+00, allowed 0.0e+00"), std::string::npos)
+      << out_.str();
 }
 
 TEST_F(Demo, RefusesAKernelThatIsOnePercentOff) {
@@ -138,7 +146,7 @@ TEST_F(Demo, MissingAndShortTextsAreErrorsBeforeAnyOutput) {
   EXPECT_NE(error_of(kw::Code::kInvalidArgument).find("has 1 bytes"), std::string::npos);
   write("");
   EXPECT_NE(error_of(kw::Code::kInvalidArgument).find("has 0 bytes"), std::string::npos);
-  std::filesystem::remove(options_.text_path);
+  std::filesystem::remove(text_path_);
   EXPECT_NE(error_of(kw::Code::kNotFound).find("--text"), std::string::npos);
   options_.text_path = testing::TempDir();
   EXPECT_NE(error_of(kw::Code::kNotFound).find("cannot read"), std::string::npos);

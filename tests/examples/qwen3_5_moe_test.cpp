@@ -25,6 +25,12 @@ Tensor tensor_of(std::initializer_list<std::int64_t> sizes, std::initializer_lis
   return tensor;
 }
 
+Tensor zeros(std::initializer_list<std::int64_t> sizes) {
+  Tensor tensor(sizes);
+  std::fill_n(tensor.data(), tensor.numel(), 0.0F);
+  return tensor;
+}
+
 bool same_bits(const Tensor& a, const Tensor& b) {
   return std::ranges::equal(a.shape(), b.shape()) &&
          std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.numel()) * sizeof(float)) == 0;

@@ -114,12 +114,12 @@ TEST(Environment, MalformedValuesNameVariableValueAndWhatIsAccepted) {
       {"KW_ARCH=sm_90ab", "an architecture such as sm_80"},
       {"KW_ARCH=sm_a", "an architecture such as sm_80"},
   };
-  for (const auto& [entry, expected] : cases) {
-    const std::string text = entry;
+  for (const auto& each : cases) {
+    const std::string text = each.entry;
     const std::size_t equals = text.find('=');
     const std::string shape = text.substr(0, equals) + "='" + text.substr(equals + 1) + "'";
-    expect_error(Code::kInvalidArgument, {shape, expected, "correct it or unset it"},
-                 [&] { Environment::read({entry}); });
+    expect_error(Code::kInvalidArgument, {shape, each.expected, "correct it or unset it"},
+                 [&] { Environment::read({text}); });
   }
 }
 

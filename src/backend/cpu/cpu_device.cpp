@@ -64,7 +64,7 @@ struct ThreadEnd {
   }
   void arm() const noexcept {}
 };
-thread_local const ThreadEnd thread_end;
+thread_local ThreadEnd thread_end;
 
 class CpuEvent final : public Event {
  public:

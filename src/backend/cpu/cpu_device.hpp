@@ -15,7 +15,7 @@ struct CpuOptions {
   // Pretends that the machine has no more: 1 baseline, 2 AVX2, 3 AVX-512.
   int max_capability = 3;
   // Nothing: KW_NUM_THREADS, else the processors this process may run on.
-  std::optional<int> threads;
+  std::optional<int> threads = std::nullopt;
 };
 
 // Copies and fills are done when the call returns. Handles that are not null are refused with

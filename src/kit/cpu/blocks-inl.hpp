@@ -24,8 +24,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
 using U32 = hn::RebindToUnsigned<F32>;
-using U16 = hn::Repartition<std::uint16_t, F32>;       // a full vector of 16-bit lanes
-using U16Half = hn::Rebind<std::uint16_t, F32>;        // as many lanes as F32
+using U16 = hn::Repartition<std::uint16_t, F32>;  // a full vector of 16-bit lanes
+using U16Half = hn::Rebind<std::uint16_t, F32>;   // as many lanes as F32
 using F16Half = hn::Rebind<hwy::float16_t, F32>;
 using Vec = hn::Vec<F32>;
 
@@ -64,8 +64,9 @@ HWY_INLINE Block load(const Storage<kElement>* from) {
   }
 }
 
-// Which NaNs may be among the lanes that are rounded. kNarrow: their payload is one of a bf16, as in
-// everything computed from bf16 operands; rounding then cannot carry out of a NaN and needs no test.
+// Which NaNs may be among the lanes that are rounded. kNarrow: their payload is one of a bf16, as
+// in everything computed from bf16 operands; rounding then cannot carry out of a NaN and needs no
+// test.
 enum class Nans { kAny, kNarrow };
 
 // Bits whose upper half is the bf16 nearest to each lane, ties to even (Highway's own demotion

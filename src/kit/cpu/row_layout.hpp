@@ -13,8 +13,8 @@ namespace kw::kit::cpu {
 struct RowLayout {
   static constexpr int kMaxDims = 8;
 
-  int dims = 0;               // merged leading dimensions, outermost first
-  std::int64_t inner = 1;     // stride of the last dimension; 1 where that has one element
+  int dims = 0;            // merged leading dimensions, outermost first
+  std::int64_t inner = 1;  // stride of the last dimension; 1 where that has one element
   std::int64_t rows = 1;
   std::array<std::int64_t, kMaxDims> sizes{};
   std::array<std::int64_t, kMaxDims> strides{};

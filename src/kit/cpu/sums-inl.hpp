@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row sums whose order of additions depends on the row length only, and sums over many rows that do
-// not lose bits. Compiled once per Highway target. Knows no tensor and no operator.
+// Sums whose order of additions depends on the length only, and sums of many terms that do not lose
+// bits. Compiled once per Highway target. Knows no tensor and no operator.
 #if defined(KW_KIT_CPU_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef KW_KIT_CPU_SUMS_INL
 #undef KW_KIT_CPU_SUMS_INL
@@ -15,26 +15,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace kw::kit::cpu::HWY_NAMESPACE {
 
-// Adds four blocks a step: eight accumulators cover the latency of an FMA on two ports.
+// Blocks a step of a sum over adjacent elements: eight accumulators cover the latency of an FMA on
+// two ports.
 inline constexpr std::size_t kSumStep = 4 * kBlock;
 
 HWY_INLINE Block zero_block() { return {hn::Zero(F32()), hn::Zero(F32())}; }
-
-// The accumulators of a sum over a row. The row may come in pieces: if every piece but the last
-// is a multiple of kSumStep long, the result has the same bits as one piece.
-struct RowSum {
-  Block part0, part1, part2, part3;
-
-  // Written out: the target of this section does not reach functions that the compiler declares.
-  HWY_INLINE RowSum()
-      : part0(zero_block()), part1(zero_block()), part2(zero_block()), part3(zero_block()) {}
-
-  HWY_INLINE float total() const {
-    const Vec first = hn::Add(hn::Add(part0.a, part0.b), hn::Add(part1.a, part1.b));
-    const Vec second = hn::Add(hn::Add(part2.a, part2.b), hn::Add(part3.a, part3.b));
-    return hn::GetLane(hn::SumOfLanes(F32(), hn::Add(first, second)));
-  }
-};
 
 HWY_INLINE Block multiply(Block x, Block y) { return {hn::Mul(x.a, y.a), hn::Mul(x.b, y.b)}; }
 HWY_INLINE Block multiply(Block x, Vec y) { return {hn::Mul(x.a, y), hn::Mul(x.b, y)}; }
@@ -43,34 +28,51 @@ HWY_INLINE Block multiply_add(Block x, Block y, Block z) {
   return {hn::MulAdd(x.a, y.a, z.a), hn::MulAdd(x.b, y.b, z.b)};
 }
 
+// Accumulators of one piece of a row. Steps are written out where this is used: at -O2 g++ would
+// leave the accumulators of a loop in memory.
+struct PieceSum {
+  Block part0, part1, part2, part3;
+
+  // Written out: the target of this section does not reach functions that the compiler declares.
+  HWY_INLINE PieceSum()
+      : part0(zero_block()), part1(zero_block()), part2(zero_block()), part3(zero_block()) {}
+
+  HWY_INLINE Vec total() const {
+    const Vec first = hn::Add(hn::Add(part0.a, part0.b), hn::Add(part1.a, part1.b));
+    const Vec second = hn::Add(hn::Add(part2.a, part2.b), hn::Add(part3.a, part3.b));
+    return hn::Add(first, second);
+  }
+};
+
 template <Element kElement>
 HWY_INLINE void add_square(const Storage<kElement>* x, Block& sum) {
   const Block block = load<kElement>(x);
   sum = multiply_add(block, block, sum);
 }
 
-// Steps are written out: at -O2 g++ would leave the accumulators of a loop in memory.
+// The sum of squares of `count` adjacent elements, spread over the lanes. A piece of a long row:
+// its chains of f32 additions should stay short (1024 elements: 16 additions on AVX2).
 template <Element kElement>
-HWY_INLINE void add_squares(const Storage<kElement>* x, std::size_t count, RowSum& sum) {
-  RowSum local = sum;
+HWY_INLINE Vec sum_of_squares(const Storage<kElement>* x, std::size_t count) {
+  PieceSum sum;
   std::size_t i = 0;
   for (; i + kSumStep <= count; i += kSumStep) {
-    add_square<kElement>(x + i, local.part0);
-    add_square<kElement>(x + i + kBlock, local.part1);
-    add_square<kElement>(x + i + 2 * kBlock, local.part2);
-    add_square<kElement>(x + i + 3 * kBlock, local.part3);
+    add_square<kElement>(x + i, sum.part0);
+    add_square<kElement>(x + i + kBlock, sum.part1);
+    add_square<kElement>(x + i + 2 * kBlock, sum.part2);
+    add_square<kElement>(x + i + 3 * kBlock, sum.part3);
   }
-  for (; i + kBlock <= count; i += kBlock) add_square<kElement>(x + i, local.part0);
+  for (; i + kBlock <= count; i += kBlock) add_square<kElement>(x + i, sum.part0);
   if (i < count) {
     const Block block = load_first<kElement>(x + i, count - i);
-    local.part1 = multiply_add(block, block, local.part1);
+    sum.part1 = multiply_add(block, block, sum.part1);
   }
-  sum = local;
+  return sum.total();
 }
 
-// A running sum as value + error, error below half an ulp of value: nearly twice the bits of f32, so
-// that the result is the rounded exact sum for any practical number of terms. An infinite sum keeps
-// no error (it would be NaN), so infinities come out as infinities.
+// A running sum as value + error, error below half an ulp of value: nearly twice the bits of f32,
+// so that the result is the rounded exact sum for any practical number of terms. An infinite sum
+// keeps no error (it would be NaN), so infinities come out as infinities.
 struct ExactSum {
   Vec value, error;
 
@@ -84,6 +86,7 @@ struct ExactSum {
     error = hn::IfThenElseZero(finite, hn::Sub(rest, hn::Sub(value, total)));
   }
   HWY_INLINE Vec total() const { return hn::Add(value, error); }
+  HWY_INLINE float total_of_lanes() const { return hn::GetLane(hn::SumOfLanes(F32(), total())); }
 };
 
 }  // namespace kw::kit::cpu::HWY_NAMESPACE

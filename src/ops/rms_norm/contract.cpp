@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/ops/rms_norm/contract.hpp"
 
-#include "kernelwright/ops/rms_norm/implementations.hpp"
 
 namespace kw::ops::rms_norm {
 namespace {
@@ -91,7 +90,7 @@ const Contract& BackwardArgs::contract() {
 
 std::vector<Operation> operations() {
   return {
-      {&Args::contract(), {native(), reference()}},
+      {&Args::contract(), {native_forward(), reference_forward()}},
       {&BackwardArgs::contract(), {native_backward(), reference_backward()}},
   };
 }

@@ -5,6 +5,11 @@
 #pragma once
 
 #include "kernelwright/core/catalog.hpp"
+#include "kernelwright/ops/rms_norm/cfg.hpp"
+
+namespace kw::suite {
+struct SuiteSpec;
+}
 
 namespace kw::ops::rms_norm {
 
@@ -35,10 +40,15 @@ struct BackwardArgs {
   static const Contract& contract();
 };
 
-// Variants in the order of the contract.
-enum class Variant : int { kStandard, kFp32, kQwen35, kUnweighted };
-
 // Both operations with their ordered implementations.
 std::vector<Operation> operations();
+// The problems on which they are judged and timed.
+std::vector<suite::SuiteSpec> suites();
+
+// The implementations of this folder; their rank stands in operations().
+Implementation native_forward();
+Implementation native_backward();
+Implementation reference_forward();
+Implementation reference_backward();
 
 }  // namespace kw::ops::rms_norm

@@ -33,7 +33,8 @@ struct ForwardCall {
 };
 
 // Gradients of the unrounded formula: xh = x r, m = dy (w or 1 + w),
-// dx = r (m - xh mean(m xh)), dweight = sum over rows of dy xh. dweight is written for zero rows too.
+// dx = r (m - xh mean(m xh)), dweight = sum over rows of dy xh. dweight is written for zero rows
+// too.
 struct BackwardCall {
   TensorView dy;
   TensorView x;

@@ -6,7 +6,6 @@
 
 #include "kernelwright/base/numeric.hpp"
 #include "kernelwright/ops/rms_norm/contract.hpp"
-#include "kernelwright/ops/rms_norm/implementations.hpp"
 
 namespace kw::ops::rms_norm {
 namespace {
@@ -106,7 +105,7 @@ void forward(Variant variant, const Args& args) noexcept {
         case Variant::kFp32:
           y.set(c, x[c] * r * weight_at(args.weight, c));
           break;
-        case Variant::kQwen35:
+        case Variant::kQwen3_5:
           y.set(c, x[c] * r * (1 + weight_at(args.weight, c)));
           break;
         case Variant::kUnweighted:
@@ -120,7 +119,7 @@ void forward(Variant variant, const Args& args) noexcept {
 
 double upstream(Variant variant, const BackwardArgs& args, const Row& dy, std::int64_t c) noexcept {
   if (variant == Variant::kUnweighted) return dy[c];
-  return dy[c] * (weight_at(args.weight, c) + (variant == Variant::kQwen35 ? 1 : 0));
+  return dy[c] * (weight_at(args.weight, c) + (variant == Variant::kQwen3_5 ? 1 : 0));
 }
 
 void backward(Variant variant, const BackwardArgs& args) {
@@ -182,7 +181,7 @@ ImplementationInfo info(const char* operation) {
 
 }  // namespace
 
-Implementation reference() { return make_implementation<Reference<Args, forward>>(info("rms_norm")); }
+Implementation reference_forward() { return make_implementation<Reference<Args, forward>>(info("rms_norm")); }
 Implementation reference_backward() { return make_implementation<Reference<BackwardArgs, backward>>(info("rms_norm_backward")); }
 
 }  // namespace kw::ops::rms_norm

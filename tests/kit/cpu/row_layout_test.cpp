@@ -46,8 +46,8 @@ TEST(RowLayout, OneRowAndOneColumn) {
 }
 
 TEST(RowLayout, OffsetsOfEveryRowMatchTheIndexArithmetic) {
-  const std::array<std::vector<std::int64_t>, 4> strides = {{
-      {1000, 7, 300, 1}, {2, 1000, 50, 4}, {-40, 400, 0, 1}, {int64_t{1} << 40, 64, 16, 1}}};
+  const std::array<std::vector<std::int64_t>, 4> strides = {
+      {{1000, 7, 300, 1}, {2, 1000, 50, 4}, {-40, 400, 0, 1}, {int64_t{1} << 40, 64, 16, 1}}};
   const std::vector<std::int64_t> shape = {3, 5, 4, 8};
   for (const auto& stride : strides) {
     const RowLayout rows = layout(shape, stride);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `kw numerics` and `kw bench` share: the request, the report file, progress, and the end of
+// their output.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernelwright/cli/console.hpp"
+#include "kernelwright/cli/exit_code.hpp"
+#include "kernelwright/cli/flags.hpp"
+#include "kernelwright/cli/table.hpp"
+#include "kernelwright/suite/report.hpp"
+
+namespace kw::cli {
+
+// Fills in what both have in common. Names, problems and the report path are checked here, before a
+// device is opened; `kind` is that of the device to come.
+void fill_request(suite::Request& request, const Flags& flags, const Catalog& catalog);
+
+// The platform of this process on `device`.
+suite::Platform platform_on(runtime::Device& device);
+
+// Tries the pins of `request` on a problem of each target: an unknown field or value is a wrong
+// request, not a failed case.
+void require_pins(const suite::Request& request, const suite::Platform& platform);
+
+// One line on a terminal's standard error, redrawn at most ten times a second; nothing elsewhere.
+class Progress {
+ public:
+  Progress(const Console& console, bool quiet)
+      : console_(console), shown_(console.err_is_terminal && !quiet) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void step(const suite::CaseResult& result);
+
+ private:
+  void clear() const;
+
+  const Console& console_;
+  bool shown_;
+  int cases_ = 0, failures_ = 0;
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
+Cell status_cell(suite::CaseStatus status);
+
+// Everything wrong, one finding and one command line each, then the counts.
+void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
+               double seconds, const Console& console);
+
+// The code of a suite report as one of ours.
+ExitCode report_exit_code(int code);
+
+}  // namespace kw::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private: the table that cmake/KwEmbedHeaders.cmake generates. Includes only the standard library.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace kw::jit {
+
+struct EmbeddedHeader {
+  std::string_view name, text;
+};
+
+std::span<const EmbeddedHeader> embedded_headers() noexcept;
+
+}  // namespace kw::jit

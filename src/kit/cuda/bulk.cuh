@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-dimensional bulk copies from global to shared memory that complete on an mbarrier. Addresses and
+// sizes are multiples of 16 bytes. sm_90 and later.
+#pragma once
+
+#include "kernelwright/kit/cuda/cluster.cuh"
+
+namespace kw::kit::cuda {
+
+// A barrier for one arriving thread. Other threads may use it after fence_barriers and a block barrier.
+inline void init_barrier(u32 barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+
+inline void fence_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Arrives, and makes the phase wait for `bytes` of copies.
+inline void expect_bytes(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+inline void bulk_load(u32 to, const void* from, u32 bytes, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+
+// Until the phase of `parity` (0 first, then in turn) has completed.
+inline void wait_barrier(u32 barrier, u32 parity) {
+  asm volatile(
+      "{\n\t.reg .pred done;\n"
+      "wait_%=:\n\t"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
+      "@!done bra wait_%=;\n\t}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+}  // namespace kw::kit::cuda

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// kCount neighbouring elements of T in registers, packed as in memory: loaded and stored in pieces of
+// the access width that alignment allows, computed on as f32.
+#pragma once
+
+#include "kernelwright/kit/cuda/cache.cuh"
+
+namespace kw::kit::cuda {
+
+template <typename T, int kCount>
+struct Vector {
+  static constexpr int kBytes = kCount * static_cast<int>(sizeof(T));
+  static constexpr int kWords = (kBytes + 3) / 4;
+  u32 words[kWords];
+
+  // Pieces of min(kAccess, kBytes) bytes; `address` is a multiple of that.
+  template <int kAccess, CachePolicy kPolicy = CachePolicy::kDefault>
+  void load(const void* address) {
+    constexpr int kPiece = kAccess < kBytes ? kAccess : kBytes;
+    if constexpr (kPiece >= 4 || kPiece == kBytes) {
+#pragma unroll
+      for (int i = 0; i < kBytes / kPiece; ++i) {
+        load_words<kPiece, kPolicy>(words + i * kPiece / 4, static_cast<const char*>(address) + i * kPiece);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        u32 low, high;
+        load_words<2, kPolicy>(&low, static_cast<const char*>(address) + i * 4);
+        load_words<2, kPolicy>(&high, static_cast<const char*>(address) + i * 4 + 2);
+        words[i] = low | high << 16;
+      }
+    }
+  }
+
+  template <int kAccess, CachePolicy kPolicy = CachePolicy::kDefault>
+  void store(void* address) const {
+    static_assert(kAccess == kBytes, "outputs are stored at the access width");
+    store_words<kBytes, kPolicy>(address, words);
+  }
+
+  // From shared memory at `address` (a multiple of 16), kBytes == 16.
+  void load_shared(u32 address) {
+    static_assert(kBytes == 16);
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address)
+                 : "memory");
+  }
+
+  void clear() {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) words[i] = 0;
+  }
+
+  void unpack(float (&values)[kCount]) const {
+    if constexpr (sizeof(T) == 4 || kCount == 1) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) values[i] = to_f32<T>(words[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) unpack_pair<T>(words[i], values[2 * i], values[2 * i + 1]);
+    }
+  }
+
+  // Rounds to T.
+  void pack(const float (&values)[kCount]) {
+    if constexpr (sizeof(T) == 4 || kCount == 1) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) words[i] = from_f32<T>(values[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) words[i] = pack_pair<T>(values[2 * i], values[2 * i + 1]);
+    }
+  }
+};
+
+}  // namespace kw::kit::cuda

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernelwright/ops/catalog.hpp"
+
+#include <iterator>
+
+#include "kernelwright/backend/cpu/cpu_device.hpp"
+#include "kernelwright/core/environment.hpp"
+#include "kernelwright/ops/known_values.hpp"
+#include "kernelwright/ops/rms_norm/contract.hpp"
+
+namespace kw {
+namespace {
+
+// One operation folder: its operations, and the problems they are judged on.
+struct Folder {
+  std::vector<Operation> (*operations)();
+  std::vector<suite::SuiteSpec> (*suites)();
+};
+
+constexpr Folder kFolders[] = {
+    {ops::rms_norm::operations, ops::rms_norm::suites},
+};
+
+}  // namespace
+
+void add_builtin_operations(Catalog& catalog) {
+  for (const Folder& folder : kFolders) {
+    for (Operation& operation : folder.operations()) catalog.add(std::move(operation));
+  }
+  ops::add_known_values(catalog);
+}
+
+Catalog& builtin_catalog() {
+  static Catalog* const kCatalog = [] {
+    auto* catalog = new Catalog;  // never destroyed: slots of other translation units may outlive main
+    add_builtin_operations(*catalog);
+    return catalog;
+  }();
+  return *kCatalog;
+}
+
+const std::vector<suite::SuiteSpec>& builtin_suites() {
+  static const std::vector<suite::SuiteSpec> kSuites = [] {
+    std::vector<suite::SuiteSpec> suites;
+    for (const Folder& folder : kFolders) {
+      std::vector<suite::SuiteSpec> more = folder.suites();
+      std::move(more.begin(), more.end(), std::back_inserter(suites));
+    }
+    return suites;
+  }();
+  return kSuites;
+}
+
+Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
+  Settings settings;
+  if (!options.config_file.empty()) settings.load_file(catalog, options.config_file);
+  for (const auto& [operation, value] : options.overrides) {
+    settings.set(catalog, operation, parse_targets(value), Source::kExplicit, "override " + operation);
+  }
+  settings.apply_environment(catalog, environment().overrides);
+  settings.prepare_on_miss = options.prepare_on_miss;
+  return settings;
+}
+
+Context& initialize(const InitializeOptions& options) {
+  static runtime::CpuDevice* const kDevice = new runtime::CpuDevice;  // outlives every slot
+  Catalog& catalog = builtin_catalog();
+  return Context::initialize(catalog, make_settings(catalog, options), *kDevice);
+}
+
+}  // namespace kw

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the implementations of rms_norm specialise on. Freestanding: no std include, so that every
+// toolchain can read it.
+#pragma once
+
+#include "kernelwright/kit/cpu/isa.hpp"
+#include "kernelwright/kit/shared/cache_policy.hpp"
+#include "kernelwright/kit/shared/row_map.hpp"
+
+namespace kw::ops::rms_norm {
+
+// Semantics; the order is that of the contract.
+enum class Variant : int { kStandard, kFp32, kQwen3_5, kUnweighted };
+inline constexpr const char* kVariantNames[] = {"standard", "fp32", "qwen3_5", "unweighted"};
+
+enum class Element : int { kF32, kF16, kBF16 };
+inline constexpr const char* kElementNames[] = {"f32", "f16", "bf16"};
+
+using kit::cpu::Isa;
+inline constexpr const char* kIsaNames[] = {"avx2", "avx512"};
+
+// cpu.native: one compiled kernel per (variant, element, weight, isa).
+struct NativeCfg {
+  Variant variant = Variant::kStandard;
+  Element element = Element::kF32;
+  Element weight = Element::kF32;
+  Isa isa = Isa::kAvx2;
+  int threads = 1;  // upper bound; results do not depend on it
+
+  static constexpr void visit(auto& self, auto& v) {
+    v("variant", self.variant, kVariantNames);
+    v("element", self.element, kElementNames);
+    v("weight", self.weight, kElementNames);
+    v("isa", self.isa, kIsaNames);
+    v("threads", self.threads);
+  }
+};
+
+using kit::CachePolicy;
+using kit::kCachePolicyNames;
+
+constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
+constexpr int element_bytes(Element element) { return element == Element::kF32 ? 4 : 2; }
+constexpr bool weighted(Variant variant) { return variant != Variant::kUnweighted; }
+
+// How the columns of a row lie on threads. cuda.jit, both directions: a row is spread over
+// `threads_per_row` threads of each of `cluster` blocks; every block takes one contiguous slice of
+// `vectors` accesses a thread, access v of thread t at column ((rank * vectors + v) * threads_per_row +
+// t) * width. The order of summation follows from this and nothing else.
+struct RowTiling {
+  int width;    // elements of one access
+  int vectors;  // accesses of a thread
+  int slice;    // columns of one block, the last may have fewer
+};
+
+constexpr RowTiling row_tiling(const auto& cfg) {
+  const int width = cfg.access / element_bytes(cfg.element);
+  const int vectors = divide_up(cfg.hidden, width * cfg.threads_per_row * cfg.cluster);
+  return {width, vectors, vectors * cfg.threads_per_row * width};
+}
+
+constexpr int block_threads(const auto& cfg) { return cfg.threads_per_row * cfg.rows_per_block; }
+
+// cuda.jit.rms_norm. Static facts of the problem, then geometry.
+struct CudaForwardCfg {
+  Variant variant = Variant::kStandard;
+  Element element = Element::kBF16;
+  Element weight = Element::kBF16;
+  int hidden = 0;
+  bool want_rstd = false;
+  int leading = 1;          // row dimensions left after joining, 1 .. kit::kMaxLeading
+  bool unit_stride = true;  // of the columns of x, weight and y
+  int access = 16;          // bytes; divides every row base of x and y and the bytes of a row
+  int weight_access = 16;   // bytes; as far as the address of weight allows
+
+  int threads_per_row = 256;
+  int cluster = 1;
+  bool reload = false;  // reads the row twice instead of keeping it in registers
+  int rows_per_block = 1;
+  int unroll = 1;  // rows that a thread has in flight
+  int min_blocks = 1;  // on a multiprocessor; caps registers
+  CachePolicy load = CachePolicy::kDefault;
+  CachePolicy store = CachePolicy::kDefault;
+
+  static constexpr void visit(auto& self, auto& v) {
+    v("variant", self.variant, kVariantNames);
+    v("element", self.element, kElementNames);
+    v("weight", self.weight, kElementNames);
+    v("hidden", self.hidden);
+    v("want_rstd", self.want_rstd);
+    v("leading", self.leading);
+    v("unit_stride", self.unit_stride);
+    v("access", self.access);
+    v("weight_access", self.weight_access);
+    v("threads_per_row", self.threads_per_row);
+    v("cluster", self.cluster);
+    v("reload", self.reload);
+    v("rows_per_block", self.rows_per_block);
+    v("unroll", self.unroll);
+    v("min_blocks", self.min_blocks);
+    v("load", self.load, kCachePolicyNames);
+    v("store", self.store, kCachePolicyNames);
+  }
+};
+
+// cuda.jit.rms_norm_backward: a fixed number of clusters walk the rows, each with one partial sum of
+// dweight; a second kernel adds the partials.
+struct CudaBackwardCfg {
+  Variant variant = Variant::kStandard;
+  Element element = Element::kBF16;
+  Element weight = Element::kBF16;
+  int hidden = 0;
+  bool has_rstd = true;
+  bool want_dx = true;
+  bool want_dweight = true;
+  int leading = 1;
+  bool unit_stride = true;  // of the columns of dy, x, weight and dx
+  int access = 16;
+  int weight_access = 16;
+
+  int threads_per_row = 256;
+  int cluster = 1;
+  bool reload = false;  // reads rows twice and adds to the partial sum in memory
+  int rows_per_block = 1;
+  int unroll = 1;
+  int stages = 0;  // rows of x and dy that are copied ahead into shared memory; 0: read by threads
+  bool prefetch = false;  // without stages: the next rows are read before the present ones are summed
+  int min_blocks = 1;
+  int partials = 264;  // at most; a static choice, never that of the device at hand
+  CachePolicy load = CachePolicy::kDefault;
+  CachePolicy store = CachePolicy::kDefault;
+
+  static constexpr void visit(auto& self, auto& v) {
+    v("variant", self.variant, kVariantNames);
+    v("element", self.element, kElementNames);
+    v("weight", self.weight, kElementNames);
+    v("hidden", self.hidden);
+    v("has_rstd", self.has_rstd);
+    v("want_dx", self.want_dx);
+    v("want_dweight", self.want_dweight);
+    v("leading", self.leading);
+    v("unit_stride", self.unit_stride);
+    v("access", self.access);
+    v("weight_access", self.weight_access);
+    v("threads_per_row", self.threads_per_row);
+    v("cluster", self.cluster);
+    v("reload", self.reload);
+    v("rows_per_block", self.rows_per_block);
+    v("unroll", self.unroll);
+    v("stages", self.stages);
+    v("prefetch", self.prefetch);
+    v("min_blocks", self.min_blocks);
+    v("partials", self.partials);
+    v("load", self.load, kCachePolicyNames);
+    v("store", self.store, kCachePolicyNames);
+  }
+};
+
+struct CudaForwardArgs {
+  const void* x;
+  const void* weight;  // null in `unweighted`
+  void* y;
+  float* rstd;  // null unless want_rstd
+  long long rows;
+  long long x_step, weight_step, y_step;  // elements between columns; read unless unit_stride
+  kit::RowMap map;
+  kit::RowStrides x_rows, y_rows, rstd_rows;
+  float eps;
+};
+
+struct CudaBackwardArgs {
+  const void* dy;
+  const void* x;
+  const void* weight;
+  const float* rstd;  // null unless has_rstd
+  void* dx;           // null unless want_dx
+  void* dweight;      // of the second kernel
+  float* partials;    // [partial_count, hidden], workspace
+  long long rows;
+  long long dy_step, x_step, weight_step, dx_step;
+  long long dweight_step;  // always read
+  kit::RowMap map;
+  kit::RowStrides dy_rows, x_rows, rstd_rows, dx_rows;
+  float eps;
+  int partial_count;
+};
+
+// Rows that a block (cluster) takes at a time.
+constexpr int group_rows(const auto& cfg) { return cfg.rows_per_block * cfg.unroll; }
+
+constexpr long long row_groups(const auto& cfg, long long rows) {
+  return (rows + group_rows(cfg) - 1) / group_rows(cfg);
+}
+
+// Grids, in blocks. 0: nothing to launch.
+constexpr long long forward_grid(const CudaForwardCfg& cfg, long long rows) {
+  return row_groups(cfg, rows) * cfg.cluster;
+}
+
+constexpr int backward_partials(const CudaBackwardCfg& cfg, long long rows) {
+  const long long groups = row_groups(cfg, rows);
+  return groups < cfg.partials ? static_cast<int>(groups) : cfg.partials;
+}
+
+constexpr long long backward_grid(const CudaBackwardCfg& cfg, long long rows) {
+  return static_cast<long long>(backward_partials(cfg, rows)) * cfg.cluster;
+}
+
+constexpr long long backward_workspace_bytes(const CudaBackwardCfg& cfg, long long rows) {
+  return cfg.want_dweight ? 4LL * backward_partials(cfg, rows) * cfg.hidden : 0;
+}
+
+// The second kernel of the backward: one warp-wide column strip a block, kReduceLanes partials at once.
+inline constexpr int kReduceColumns = 32, kReduceLanes = 32;
+inline constexpr int kReduceThreads = kReduceColumns * kReduceLanes;
+
+constexpr long long reduce_grid(const CudaBackwardCfg& cfg) {
+  return divide_up(cfg.hidden, kReduceColumns);
+}
+
+// Dynamic shared memory of the backward: barriers, then stages x {x, dy} x rows of a block.
+inline constexpr int kBarrierBytes = 128;
+inline constexpr int kMaxStages = kBarrierBytes / 8;
+
+constexpr int backward_shared_bytes(const CudaBackwardCfg& cfg) {
+  if (cfg.stages == 0) return 0;
+  const int row = row_tiling(cfg).slice * element_bytes(cfg.element);
+  return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * row;
+}
+
+constexpr bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+
+// What is wrong with a Cfg, or null.
+constexpr const char* row_objection(const auto& cfg) {
+  if (cfg.hidden < 1 || cfg.hidden > 262144) return "hidden is 1 to 262144";
+  if (cfg.leading < 1 || cfg.leading > kit::kMaxLeading) return "leading is 1 to 7";
+  const int size = element_bytes(cfg.element);
+  if (!power_of_two(cfg.access) || cfg.access < size || cfg.access > 16) {
+    return "access is the element size, 4, 8 or 16 bytes";
+  }
+  if (cfg.hidden * size % cfg.access != 0) return "access must divide the bytes of a row";
+  if (!cfg.unit_stride && cfg.access != size) return "strided columns are read one by one";
+  if (!power_of_two(cfg.weight_access) || cfg.weight_access < element_bytes(cfg.weight) ||
+      cfg.weight_access > 16) {
+    return "weight_access is the element size of weight, 4, 8 or 16 bytes";
+  }
+  const int threads = cfg.threads_per_row;
+  if (threads < 1 || (threads <= 32 ? !power_of_two(threads) : threads % 32 != 0)) {
+    return "threads_per_row is a power of two up to 32, or whole warps";
+  }
+  if (cfg.rows_per_block < 1 || block_threads(cfg) > 1024 || block_threads(cfg) % 32 != 0) {
+    return "a block is 1 to 32 whole warps";
+  }
+  if (cfg.unroll < 1 || cfg.unroll > 8) return "unroll is 1 to 8";
+  if (cfg.min_blocks < 1 || cfg.min_blocks * block_threads(cfg) > 2048) {
+    return "min_blocks blocks must fit a multiprocessor";
+  }
+  if (!power_of_two(cfg.cluster) || cfg.cluster > 16) return "cluster is 1, 2, 4, 8 or 16";
+  if (cfg.cluster > 1 && threads % 32 != 0) return "a row on several blocks has whole warps in each";
+  if (cfg.reload && (cfg.cluster > 1 || cfg.rows_per_block > 1 || cfg.unroll > 1)) {
+    return "reload takes one row a block";
+  }
+  return nullptr;
+}
+
+// 32-bit registers that a thread's share of one row fills.
+constexpr int row_registers(const auto& cfg) {
+  return row_tiling(cfg).vectors * (cfg.access < 4 ? 1 : cfg.access / 4);
+}
+
+constexpr const char* objection(const CudaForwardCfg& cfg) {
+  if (const char* why = row_objection(cfg)) return why;
+  if (!cfg.reload && row_registers(cfg) > 32) return "the row does not fit in registers";
+  if (!cfg.reload && row_registers(cfg) * cfg.unroll > 48) return "unroll: the rows do not fit in registers";
+  return nullptr;
+}
+
+constexpr const char* objection(const CudaBackwardCfg& cfg) {
+  if (const char* why = row_objection(cfg)) return why;
+  if (!cfg.want_dx && !cfg.want_dweight) return "no output is wanted";
+  if (cfg.want_dweight && !weighted(cfg.variant)) return "unweighted has no dweight";
+  if (cfg.want_dweight && !power_of_two(cfg.rows_per_block)) {
+    return "rows_per_block is a power of two: the partial sums of a block form a tree";
+  }
+  if (cfg.want_dweight && cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
+    return "rows_per_block: the exchange of partial sums exceeds 40 KiB";
+  }
+  if (cfg.partials < 1 || cfg.partials > 4096) return "partials is 1 to 4096";
+  if (!cfg.reload && row_tiling(cfg).vectors * row_tiling(cfg).width > 32) {
+    return "the row does not fit in registers";
+  }
+  if (cfg.reload && cfg.prefetch) return "prefetch excludes reload";
+  if (cfg.stages == 0) {
+    const int rows = cfg.prefetch ? 2 * cfg.unroll : cfg.unroll;
+    if (!cfg.reload && row_registers(cfg) * rows > 32) return "the rows do not fit in registers";
+    return nullptr;
+  }
+  if (cfg.reload || cfg.unroll > 1 || cfg.prefetch) return "stages exclude reload, unroll and prefetch";
+  if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
+  if (cfg.access != 16) return "stages need 16-byte rows";
+  if (backward_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
+  return nullptr;
+}
+
+// Of a device, for the choice of geometry.
+struct CudaLimits {
+  int max_cluster = 16;                 // 1 before sm_90, 8 on sm_120
+  int max_shared_bytes = 227 * 1024;    // of one block; 0 without bulk copies (before sm_90)
+};
+
+constexpr int clamp(int value, int low, int high) {
+  return value < low ? low : value > high ? high : value;
+}
+constexpr int power_of_two_from(int n) {
+  int power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+// Threads and blocks for `accesses` of a row: a power of two up to a warp, then whole warps of
+// `few` accesses a thread, then up to `many`, then clusters. Fails (false) where even those end.
+constexpr bool tile_row(auto& cfg, int accesses, int few, int many, int max_threads, int max_cluster) {
+  cfg.cluster = 1;
+  if (accesses <= 128) {
+    cfg.threads_per_row = clamp(power_of_two_from(accesses), 1, 32);
+    if (divide_up(accesses, 32) <= many) return true;
+  }
+  cfg.threads_per_row = clamp(divide_up(divide_up(accesses, few), 32) * 32, 32, max_threads);
+  while (divide_up(accesses, cfg.threads_per_row * cfg.cluster) > many) cfg.cluster *= 2;
+  return cfg.cluster <= max_cluster;
+}
+
+// Geometry where no table knows better. Threads and cluster, which fix the order of summation, follow
+// from static facts and the device; `rows` only says whether there is work for several rows a thread.
+constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, CudaLimits limits) {
+  const int registers = cfg.access < 4 ? 1 : cfg.access / 4;
+  const int accesses = cfg.hidden / row_tiling(cfg).width;
+  cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
+  cfg.reload = !tile_row(cfg, accesses, registers == 4 ? 2 : 16 / registers,
+                         registers == 4 ? 4 : 16 / registers, 1024, limits.max_cluster);
+  if (cfg.reload) {
+    cfg.cluster = 1;
+    cfg.threads_per_row = 1024;
+    return cfg;
+  }
+  if (cfg.threads_per_row < 128) cfg.rows_per_block = 256 / cfg.threads_per_row;
+  if (row_registers(cfg) <= 4 && rows >= 16384 && cfg.threads_per_row <= 32) cfg.unroll = 2;
+  return cfg;
+}
+
+constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limits) {
+  const int width = cfg.access / element_bytes(cfg.element);
+  const int accesses = cfg.hidden / width;
+  cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
+  cfg.stages = 0;
+  cfg.prefetch = cfg.reload = false;
+  const bool bulk = cfg.access == 16 && limits.max_shared_bytes > 0 && accesses > 128;
+  const bool fits = tile_row(cfg, accesses, divide_up(16, width), divide_up(width == 4 ? 16 : 32, width), 512,
+                             limits.max_cluster);
+  if (fits && bulk) {
+    // Two blocks a multiprocessor where at least two stages of each fit.
+    const int stage = 2 * row_tiling(cfg).slice * element_bytes(cfg.element);
+    const int half = (limits.max_shared_bytes / 2 - 4096) / stage;
+    const int whole = (limits.max_shared_bytes - 4096) / stage;
+    cfg.stages = half >= 2 ? clamp(half, 2, 4) : clamp(whole, 0, 3);
+    if (cfg.stages >= 2) return cfg;
+    cfg.stages = 0;
+  }
+  if (!fits || row_registers(cfg) > 16) {
+    cfg.reload = true;
+    cfg.cluster = 1;
+    cfg.threads_per_row = 1024;
+    return cfg;
+  }
+  if (cfg.threads_per_row < 256) cfg.rows_per_block = power_of_two_from(256 / cfg.threads_per_row);
+  while (block_threads(cfg) > 512 || cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
+    cfg.rows_per_block /= 2;
+  }
+  return cfg;
+}
+
+}  // namespace kw::ops::rms_norm

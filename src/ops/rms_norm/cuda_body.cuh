@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels of rms_norm and rms_norm_backward: one unit is this file, a constexpr Cfg and one
+// entry that calls forward, backward or reduce_dweight. All arithmetic is f32. Includes kit only.
+#pragma once
+
+#include "kernelwright/kit/cuda/bulk.cuh"
+#include "kernelwright/kit/cuda/reduce.cuh"
+#include "kernelwright/kit/cuda/rows.cuh"
+#include "kernelwright/kit/cuda/vector.cuh"
+#include "kernelwright/ops/rms_norm/cfg.hpp"
+
+namespace kw::ops::rms_norm::cuda {
+
+using namespace kit::cuda;
+
+template <Element kElement>
+struct StorageOf {
+  using Type = float;
+};
+template <>
+struct StorageOf<Element::kF16> {
+  using Type = kit::cuda::f16;
+};
+template <>
+struct StorageOf<Element::kBF16> {
+  using Type = kit::cuda::bf16;
+};
+
+// This thread's share of the columns of a row; see RowTiling.
+template <auto kCfg>
+struct Share {
+  using T = typename StorageOf<kCfg.element>::Type;
+  using Weight = typename StorageOf<kCfg.weight>::Type;
+  static constexpr RowTiling kTiling = row_tiling(kCfg);
+  static constexpr int kWidth = kTiling.width, kVectors = kTiling.vectors;
+  static constexpr int kThreads = kCfg.threads_per_row, kBlocks = kCfg.cluster;
+  static constexpr bool kWeighted = weighted(kCfg.variant);
+  using Access = Vector<T, kWidth>;
+  using WeightAccess = Vector<Weight, kWidth>;
+
+  int group;  // of rows within the block
+  int lane;   // within the row, in this block
+  int first;  // column of access 0
+
+  Share() {
+    group = static_cast<int>(threadIdx.x) / kThreads;
+    lane = static_cast<int>(threadIdx.x) % kThreads;
+    const int rank = kBlocks > 1 ? static_cast<int>(cluster_rank()) : 0;
+    first = rank * kTiling.slice + lane * kWidth;
+  }
+
+  int column(int v) const { return first + v * kThreads * kWidth; }
+  bool inside(int v) const {
+    return kTiling.slice * kBlocks == kCfg.hidden || column(v) < kCfg.hidden;
+  }
+  // Elements from the row's base to `column`.
+  static i64 at(int column, i64 step) {
+    if constexpr (kCfg.unit_stride) return column;
+    else return column * step;
+  }
+
+  Access read(const T* row, int column, i64 step, bool present) const {
+    Access access;
+    access.clear();
+    if (present) access.template load<kCfg.access, kCfg.load>(row + at(column, step));
+    return access;
+  }
+  void write(T* row, int column, i64 step, const float (&values)[kWidth]) const {
+    Access access;
+    access.pack(values);
+    access.template store<kCfg.access, kCfg.store>(row + at(column, step));
+  }
+  WeightAccess read_weight(const void* weight, int column, i64 step, bool present) const {
+    WeightAccess access;
+    access.clear();
+    if (present) {
+      access.template load<kCfg.weight_access>(static_cast<const Weight*>(weight) + at(column, step));
+    }
+    return access;
+  }
+};
+
+// The weights of a thread's columns, or nothing.
+template <typename Mine, bool kPresent>
+struct Weights {
+  typename Mine::WeightAccess access[Mine::kVectors];
+  void load(const Mine& mine, const void* weight, i64 step) {
+#pragma unroll
+    for (int v = 0; v < Mine::kVectors; ++v) {
+      access[v] = mine.read_weight(weight, mine.column(v), step, mine.inside(v));
+    }
+  }
+};
+template <typename Mine>
+struct Weights<Mine, false> {
+  void load(const Mine&, const void*, i64) {}
+};
+
+// y of one access, in the rounding order of the variant. `scale` is r, rounded in `unweighted`.
+template <auto kCfg, typename Mine>
+inline void normalise(float (&values)[Mine::kWidth], float scale, const typename Mine::WeightAccess& access) {
+#pragma unroll
+  for (int j = 0; j < Mine::kWidth; ++j) values[j] *= scale;
+  if constexpr (Mine::kWeighted) {
+    if constexpr (kCfg.variant == Variant::kStandard) {
+      typename Mine::Access rounded_values;
+      rounded_values.pack(values);
+      rounded_values.unpack(values);
+    }
+    float weight[Mine::kWidth];
+    access.unpack(weight);
+#pragma unroll
+    for (int j = 0; j < Mine::kWidth; ++j) {
+      values[j] *= kCfg.variant == Variant::kQwen3_5 ? 1.0F + weight[j] : weight[j];
+    }
+  }
+}
+
+template <int kWidth>
+inline void add_squares(float& sum, const float (&values)[kWidth]) {
+  float even = 0, odd = 0;  // two chains
+#pragma unroll
+  for (int j = 0; j < kWidth; j += 2) {
+    even += values[j] * values[j];
+    if (j + 1 < kWidth) odd += values[j + 1] * values[j + 1];
+  }
+  sum += even + odd;
+}
+
+template <auto kCfg>
+inline float reciprocal_rms(float sum_of_squares, float eps) {
+  return reciprocal_root(sum_of_squares * (1.0F / static_cast<float>(kCfg.hidden)) + eps);
+}
+
+template <CudaForwardCfg kCfg>
+inline float forward_scale(float r) {
+  using T = typename Share<kCfg>::T;
+  return kCfg.variant == Variant::kUnweighted ? rounded<T>(r) : r;
+}
+
+// Rows stay in registers: read once, written once.
+template <CudaForwardCfg kCfg>
+inline void forward_rows(const CudaForwardArgs& args) {
+  using Mine = Share<kCfg>;
+  using T = typename Mine::T;
+  constexpr int kVectors = Mine::kVectors, kWidth = Mine::kWidth, kUnroll = kCfg.unroll;
+  constexpr int kSlots = kRowSumSlots<Mine::kThreads, Mine::kBlocks, kUnroll>;
+  __shared__ float slots[kSlots > 0 ? kSlots * kCfg.rows_per_block : 1];
+  if constexpr (Mine::kBlocks > 1) cluster_arrive();
+  const Mine mine;
+  const i64 base = static_cast<i64>(blockIdx.x / Mine::kBlocks) * group_rows(kCfg) + mine.group;
+
+  typename Mine::Access x[kUnroll][kVectors];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const i64 row = base + u * kCfg.rows_per_block;
+    const RowIndex<kCfg.leading> index(row, args.map);
+    const T* from = static_cast<const T*>(args.x) + index.offset(args.x_rows);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      x[u][v] = mine.read(from, mine.column(v), args.x_step, row < args.rows && mine.inside(v));
+    }
+  }
+  Weights<Mine, Mine::kWeighted> weights;
+  weights.load(mine, args.weight, args.weight_step);
+
+  float sums[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    sums[u] = 0;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      float values[kWidth];
+      x[u][v].unpack(values);
+      add_squares(sums[u], values);
+    }
+  }
+  if constexpr (Mine::kBlocks > 1) cluster_wait();  // the peers have started
+  row_sum<Mine::kThreads, Mine::kBlocks>(sums, slots + mine.group * kSlots);
+
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const i64 row = base + u * kCfg.rows_per_block;
+    if (row >= args.rows) continue;
+    const RowIndex<kCfg.leading> index(row, args.map);
+    const float r = reciprocal_rms<kCfg>(sums[u], args.eps);
+    const float scale = forward_scale<kCfg>(r);
+    T* to = static_cast<T*>(args.y) + index.offset(args.y_rows);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (!mine.inside(v)) continue;
+      float values[kWidth];
+      x[u][v].unpack(values);
+      if constexpr (Mine::kWeighted) normalise<kCfg, Mine>(values, scale, weights.access[v]);
+      else normalise<kCfg, Mine>(values, scale, {});
+      mine.write(to, mine.column(v), args.y_step, values);
+    }
+    if (kCfg.want_rstd && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
+  }
+}
+
+// A row per block, read twice: any width without a cluster.
+template <CudaForwardCfg kCfg>
+inline void forward_reload(const CudaForwardArgs& args) {
+  using Mine = Share<kCfg>;
+  using T = typename Mine::T;
+  constexpr int kWidth = Mine::kWidth;
+  __shared__ float slots[kRowSumSlots<Mine::kThreads, 1, 1> + 1];
+  const Mine mine;
+  const RowIndex<kCfg.leading> index(blockIdx.x, args.map);
+  const T* from = static_cast<const T*>(args.x) + index.offset(args.x_rows);
+  T* to = static_cast<T*>(args.y) + index.offset(args.y_rows);
+  float sums[1] = {0};
+#pragma unroll 4
+  for (int column = mine.first; column < kCfg.hidden; column += Mine::kThreads * kWidth) {
+    float values[kWidth];
+    mine.read(from, column, args.x_step, true).unpack(values);
+    add_squares(sums[0], values);
+  }
+  row_sum<Mine::kThreads, 1>(sums, slots);
+  const float r = reciprocal_rms<kCfg>(sums[0], args.eps);
+  const float scale = forward_scale<kCfg>(r);
+#pragma unroll 4
+  for (int column = mine.first; column < kCfg.hidden; column += Mine::kThreads * kWidth) {
+    float values[kWidth];
+    mine.read(from, column, args.x_step, true).unpack(values);
+    const auto weight = mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted);
+    normalise<kCfg, Mine>(values, scale, weight);
+    mine.write(to, column, args.y_step, values);
+  }
+  if (kCfg.want_rstd && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
+}
+
+template <CudaForwardCfg kCfg>
+inline void forward(const CudaForwardArgs& args) {
+  static_assert(objection(kCfg) == nullptr);
+  if constexpr (kCfg.reload) forward_reload<kCfg>(args);
+  else forward_rows<kCfg>(args);
+}
+
+// Backward. Per row: r, and c = mean(m * xh) = r * sum(m * x) / C; then dx = r * (m - xh * c).
+// A Cfg without rstd sums x^2 beside m * x in the same exchange.
+template <CudaBackwardCfg kCfg>
+struct RowTerms {
+  static constexpr bool kSquares = !kCfg.has_rstd, kDot = kCfg.want_dx;
+  static constexpr int kValues = (kSquares ? 1 : 0) + (kDot ? 1 : 0);
+  static constexpr int kSize = kValues > 0 ? kValues : 1;
+  static constexpr int kDotAt = kSquares ? 1 : 0;
+
+  // m in place of dy.
+  template <int kWidth>
+  static void upstream(float (&dy)[kWidth], const float (&weight)[kWidth]) {
+    if constexpr (weighted(kCfg.variant)) {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        dy[j] *= kCfg.variant == Variant::kQwen3_5 ? 1.0F + weight[j] : weight[j];
+      }
+    }
+  }
+
+  template <int kWidth>
+  static void add(float* sums, const float (&x)[kWidth], float (&dy)[kWidth], const float (&weight)[kWidth]) {
+    if constexpr (kSquares) add_squares(sums[0], x);
+    if constexpr (kDot) {
+      upstream(dy, weight);
+      float even = 0, odd = 0;
+#pragma unroll
+      for (int j = 0; j < kWidth; j += 2) {
+        even += dy[j] * x[j];
+        if (j + 1 < kWidth) odd += dy[j + 1] * x[j + 1];
+      }
+      sums[kDotAt] += even + odd;
+    }
+  }
+
+  float r, c;
+
+  RowTerms(const float* sums, float rstd, float eps) {
+    r = kSquares ? reciprocal_rms<kCfg>(sums[0], eps) : rstd;
+    c = kDot ? sums[kDotAt] * (1.0F / static_cast<float>(kCfg.hidden)) * r : 0.0F;
+  }
+
+  // dx of one access into x, dy * xh into dy.
+  template <int kWidth>
+  void apply(float (&x)[kWidth], float (&dy)[kWidth], const float (&weight)[kWidth]) const {
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      const float xh = x[j] * r;
+      float m = dy[j];
+      if constexpr (weighted(kCfg.variant)) {
+        m *= kCfg.variant == Variant::kQwen3_5 ? 1.0F + weight[j] : weight[j];
+      }
+      x[j] = r * (m - xh * c);
+      dy[j] *= xh;
+    }
+  }
+};
+
+// Where a block's next rows come from: registers, filled one group of rows ahead of use.
+template <CudaBackwardCfg kCfg>
+struct BackwardRows {
+  using Mine = Share<kCfg>;
+  using T = typename Mine::T;
+  typename Mine::Access x[kCfg.unroll][Mine::kVectors], dy[kCfg.unroll][Mine::kVectors];
+  float rstd[kCfg.unroll];
+
+  void load(const Mine& mine, const CudaBackwardArgs& args, i64 first_row) {
+#pragma unroll
+    for (int u = 0; u < kCfg.unroll; ++u) {
+      const i64 row = first_row + u * kCfg.rows_per_block;
+      const bool present = row < args.rows;
+      const RowIndex<kCfg.leading> index(row, args.map);
+      const T* from_x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
+      const T* from_dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
+      rstd[u] = 0;
+      if (kCfg.has_rstd && present) rstd[u] = args.rstd[index.offset(args.rstd_rows)];
+#pragma unroll
+      for (int v = 0; v < Mine::kVectors; ++v) {
+        x[u][v] = mine.read(from_x, mine.column(v), args.x_step, present && mine.inside(v));
+        dy[u][v] = mine.read(from_dy, mine.column(v), args.dy_step, present && mine.inside(v));
+      }
+    }
+  }
+};
+
+template <CudaBackwardCfg kCfg>
+struct DweightSum {
+  using Mine = Share<kCfg>;
+  static constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors;
+  float sum[kVectors][kWidth];
+
+  void clear() {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) sum[v][j] = 0;
+    }
+  }
+
+  // Adds the row groups of the block as a tree and writes the block's slice of a partial row.
+  void write(const Mine& mine, float* partial) {
+    constexpr int kGroups = kCfg.rows_per_block, kColumns = Mine::kTiling.slice;
+    if constexpr (kGroups > 1) {
+      __shared__ float exchange[kGroups / 2 * kColumns];
+#pragma unroll
+      for (int step = kGroups / 2; step > 0; step /= 2) {
+        __syncthreads();
+        if (mine.group >= step && mine.group < 2 * step) each(mine, exchange + (mine.group - step) * kColumns, false);
+        __syncthreads();
+        if (mine.group < step) each(mine, exchange + mine.group * kColumns, true);
+      }
+      if (mine.group > 0) return;
+    }
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (!mine.inside(v)) continue;
+      Vector<float, kWidth> access;
+      access.pack(sum[v]);
+      constexpr int kPiece = kWidth < 4 ? kWidth : 4;
+#pragma unroll
+      for (int at = 0; at < kWidth; at += kPiece) {
+        store_words<kPiece * 4, CachePolicy::kDefault>(partial + mine.column(v) + at, access.words + at);
+      }
+    }
+  }
+
+ private:
+  // Lane-major, so that neighbouring threads meet neighbouring banks.
+  void each(const Mine& mine, float* shared, bool add) {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        float& slot = shared[(v * kWidth + j) * Mine::kThreads + mine.lane];
+        if (add) sum[v][j] += slot;
+        else slot = sum[v][j];
+      }
+    }
+  }
+};
+
+// Computes the rows in `x`, `dy` (one per u): sums, dx, and the share of dweight.
+// `summed` runs between the sums and their use.
+template <CudaBackwardCfg kCfg, int kRows, typename Mine, typename Read, typename WeightOf, typename Summed>
+inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 first_row, const float* rstd,
+                           float* slots, DweightSum<kCfg>& dweight, const Read& read, const WeightOf& weight_of,
+                           const Summed& summed) {
+  using Terms = RowTerms<kCfg>;
+  using T = typename Mine::T;
+  constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kSize = Terms::kSize;
+  float sums[kRows * kSize];
+#pragma unroll
+  for (int i = 0; i < kRows * kSize; ++i) sums[i] = 0;
+  if constexpr (Terms::kValues > 0) {
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        float x[kWidth], dy[kWidth], weight[kWidth];
+        read(u, v, x, dy);
+        weight_of(v, weight);
+        Terms::add(sums + u * kSize, x, dy, weight);
+      }
+    }
+    row_sum<Mine::kThreads, Mine::kBlocks>(sums, slots);
+  }
+  summed();
+#pragma unroll
+  for (int u = 0; u < kRows; ++u) {
+    const i64 row = first_row + u * kCfg.rows_per_block;
+    const bool present = row < args.rows;  // absent rows are zeros
+    const Terms terms(sums + u * kSize, rstd[u], args.eps);
+    T* to = nullptr;
+    if constexpr (kCfg.want_dx) {
+      to = static_cast<T*>(args.dx) + RowIndex<kCfg.leading>(row, args.map).offset(args.dx_rows);
+    }
+    if (!present) continue;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      float x[kWidth], dy[kWidth], weight[kWidth];
+      read(u, v, x, dy);
+      weight_of(v, weight);
+      terms.apply(x, dy, weight);
+      if constexpr (kCfg.want_dweight) {
+#pragma unroll
+        for (int j = 0; j < kWidth; ++j) dweight.sum[v][j] += dy[j];
+      }
+      if (kCfg.want_dx && mine.inside(v)) mine.write(to, mine.column(v), args.dx_step, x);
+    }
+  }
+}
+
+// Rows of a block's groups in order: group g of cluster k is k + g * clusters.
+template <CudaBackwardCfg kCfg>
+inline void backward_rows(const CudaBackwardArgs& args) {
+  using Mine = Share<kCfg>;
+  using Terms = RowTerms<kCfg>;
+  constexpr int kWidth = Mine::kWidth, kUnroll = kCfg.unroll;
+  constexpr int kSlots = kRowSumSlots<Mine::kThreads, Mine::kBlocks, Terms::kSize * kUnroll>;
+  __shared__ float slots[2][kSlots > 0 ? kSlots * kCfg.rows_per_block : 1];
+  if constexpr (Mine::kBlocks > 1) cluster_arrive();
+  const Mine mine;
+  const int cluster = static_cast<int>(blockIdx.x / Mine::kBlocks);
+  const i64 pace = static_cast<i64>(gridDim.x / Mine::kBlocks) * group_rows(kCfg);
+  i64 row = static_cast<i64>(cluster) * group_rows(kCfg) + mine.group;
+  BackwardRows<kCfg> rows;
+  rows.load(mine, args, row);
+  Weights<Mine, Mine::kWeighted && kCfg.want_dx> weights;
+  weights.load(mine, args.weight, args.weight_step);
+  DweightSum<kCfg> dweight;
+  dweight.clear();
+  if constexpr (Mine::kBlocks > 1) cluster_wait();
+
+  const auto read = [&](int u, int v, float (&x)[kWidth], float (&dy)[kWidth]) {
+    rows.x[u][v].unpack(x);
+    rows.dy[u][v].unpack(dy);
+  };
+  const auto weight_of = [&](int v, float (&weight)[kWidth]) {
+    if constexpr (Mine::kWeighted && kCfg.want_dx) {
+      weights.access[v].unpack(weight);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) weight[j] = 1.0F;
+    }
+  };
+  // The trip count is that of the block's first group: barriers inside need every thread.
+  int turn = 0;
+  for (i64 head = row - mine.group; head < args.rows; head += pace, row += pace, turn ^= 1) {
+    BackwardRows<kCfg> next;
+    if constexpr (kCfg.prefetch) next.load(mine, args, row + pace);
+    backward_group<kCfg, kUnroll>(mine, args, row, rows.rstd, slots[turn] + mine.group * kSlots, dweight, read,
+                                  weight_of, [] {});
+    if constexpr (kCfg.prefetch) rows = next;
+    else if (head + pace < args.rows) rows.load(mine, args, row + pace);
+  }
+  if constexpr (kCfg.want_dweight) {
+    dweight.write(mine, args.partials + static_cast<i64>(cluster) * kCfg.hidden);
+  }
+}
+
+// As backward_rows, with x and dy copied ahead by the bulk engine: no registers wait for memory.
+template <CudaBackwardCfg kCfg>
+inline void backward_staged(const CudaBackwardArgs& args) {
+  using Mine = Share<kCfg>;
+  using Terms = RowTerms<kCfg>;
+  using T = typename Mine::T;
+  constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kStages = kCfg.stages;
+  constexpr int kRows = kCfg.rows_per_block;
+  constexpr u32 kRowBytes = Mine::kTiling.slice * sizeof(T), kTensorBytes = kRows * kRowBytes;
+  constexpr int kSlots = kRowSumSlots<Mine::kThreads, Mine::kBlocks, Terms::kSize>;
+  __shared__ float slots[2][kSlots > 0 ? kSlots * kRows : 1];
+  extern __shared__ __align__(128) unsigned char dynamic_shared[];
+  const u32 barriers = shared_address(dynamic_shared), ring = barriers + kBarrierBytes;
+  if constexpr (Mine::kBlocks > 1) cluster_arrive();
+  const Mine mine;
+  const int cluster = static_cast<int>(blockIdx.x / Mine::kBlocks);
+  const i64 pace = static_cast<i64>(gridDim.x / Mine::kBlocks) * kRows;
+  const i64 start = static_cast<i64>(cluster) * kRows;
+
+  // By one thread: rows head .. head + kRows - 1 into `stage`.
+  const auto fetch = [&](i64 head, int stage) {
+    if (head >= args.rows) return;
+    const u32 barrier = barriers + static_cast<u32>(stage) * 8, to = ring + static_cast<u32>(stage) * 2 * kTensorBytes;
+    const int column = mine.first;  // lane 0: that of the slice
+    const int left = kCfg.hidden - column;
+    const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes : left > 0 ? static_cast<u32>(left) * sizeof(T) : 0;
+    const int count = args.rows - head < kRows ? static_cast<int>(args.rows - head) : kRows;
+    expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
+    if (bytes == 0) return;
+    for (int i = 0; i < count; ++i) {
+      const RowIndex<kCfg.leading> index(head + i, args.map);
+      const u32 row = static_cast<u32>(i) * kRowBytes;
+      bulk_load(to + row, static_cast<const T*>(args.x) + index.offset(args.x_rows) + column, bytes, barrier);
+      bulk_load(to + kTensorBytes + row, static_cast<const T*>(args.dy) + index.offset(args.dy_rows) + column, bytes,
+                barrier);
+    }
+  };
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8);
+    fence_barriers();
+    for (int i = 0; i < kStages - 1; ++i) fetch(start + i * pace, i);
+  }
+  constexpr bool kWeightStays = Mine::kWeighted && kCfg.want_dx && kVectors == 1;
+  Weights<Mine, kWeightStays> weights;
+  weights.load(mine, args.weight, args.weight_step);
+  DweightSum<kCfg> dweight;
+  dweight.clear();
+  __syncthreads();
+  if constexpr (Mine::kBlocks > 1) cluster_wait();
+
+  const auto weight_of = [&](int v, float (&weight)[kWidth]) {
+    if constexpr (kWeightStays) {
+      weights.access[v].unpack(weight);
+    } else if constexpr (Mine::kWeighted && kCfg.want_dx) {
+      mine.read_weight(args.weight, mine.column(v), args.weight_step, mine.inside(v)).unpack(weight);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) weight[j] = 1.0F;
+    }
+  };
+  int turn = 0, stage = 0;
+  u32 parity = 0;
+  for (i64 head = start; head < args.rows; head += pace, turn ^= 1) {
+    const i64 row = head + mine.group;
+    float rstd[1] = {0};
+    if (kCfg.has_rstd && row < args.rows) {
+      rstd[0] = args.rstd[RowIndex<kCfg.leading>(row, args.map).offset(args.rstd_rows)];
+    }
+    wait_barrier(barriers + static_cast<u32>(stage) * 8, parity);
+    const u32 here = ring + static_cast<u32>(stage) * 2 * kTensorBytes + static_cast<u32>(mine.group) * kRowBytes +
+                     static_cast<u32>(mine.lane) * 16;
+    // Read again after the sums: shared memory is cheaper than registers.
+    const auto read = [&](int, int v, float (&x)[kWidth], float (&dy)[kWidth]) {
+      typename Mine::Access x_access, dy_access;
+      x_access.clear();
+      dy_access.clear();
+      if (row < args.rows && mine.inside(v)) {
+        x_access.load_shared(here + static_cast<u32>(v) * Mine::kThreads * 16);
+        dy_access.load_shared(here + kTensorBytes + static_cast<u32>(v) * Mine::kThreads * 16);
+      }
+      x_access.unpack(x);
+      dy_access.unpack(dy);
+    };
+    // A barrier later, all have left the stage of the turn before: fill it.
+    const auto refill = [&] {
+      if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
+      if (threadIdx.x == 0) fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
+    };
+    backward_group<kCfg, 1>(mine, args, row, rstd, slots[turn] + mine.group * kSlots, dweight, read, weight_of,
+                            refill);
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  if constexpr (kCfg.want_dweight) {
+    dweight.write(mine, args.partials + static_cast<i64>(cluster) * kCfg.hidden);
+  }
+}
+
+// Any width: rows are read twice, and the partial sum of dweight stays in memory, each element with the
+// one thread that owns it.
+template <CudaBackwardCfg kCfg>
+inline void backward_reload(const CudaBackwardArgs& args) {
+  using Mine = Share<kCfg>;
+  using Terms = RowTerms<kCfg>;
+  using T = typename Mine::T;
+  constexpr int kWidth = Mine::kWidth, kPace = Mine::kThreads * kWidth;
+  __shared__ float slots[2][kRowSumSlots<Mine::kThreads, 1, Terms::kSize> + 1];
+  const Mine mine;
+  float* partial = args.partials + static_cast<i64>(blockIdx.x) * kCfg.hidden;
+  int turn = 0;
+  for (i64 row = blockIdx.x; row < args.rows; row += gridDim.x, turn ^= 1) {
+    const RowIndex<kCfg.leading> index(row, args.map);
+    const T* from_x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
+    const T* from_dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
+    const auto read = [&](int column, float (&x)[kWidth], float (&dy)[kWidth], float (&weight)[kWidth]) {
+      mine.read(from_x, column, args.x_step, true).unpack(x);
+      mine.read(from_dy, column, args.dy_step, true).unpack(dy);
+      mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted).unpack(weight);
+    };
+    float sums[Terms::kSize] = {};
+    if constexpr (Terms::kValues > 0) {
+#pragma unroll 2
+      for (int column = mine.first; column < kCfg.hidden; column += kPace) {
+        float x[kWidth], dy[kWidth], weight[kWidth];
+        read(column, x, dy, weight);
+        Terms::add(sums, x, dy, weight);
+      }
+      row_sum<Mine::kThreads, 1>(sums, slots[turn]);
+    }
+    const Terms terms(sums, kCfg.has_rstd ? args.rstd[index.offset(args.rstd_rows)] : 0.0F, args.eps);
+    T* to = static_cast<T*>(args.dx) + index.offset(args.dx_rows);
+    const bool fresh = row == blockIdx.x;
+#pragma unroll 2
+    for (int column = mine.first; column < kCfg.hidden; column += kPace) {
+      float x[kWidth], dy[kWidth], weight[kWidth];
+      read(column, x, dy, weight);
+      terms.apply(x, dy, weight);
+      if constexpr (kCfg.want_dx) mine.write(to, column, args.dx_step, x);
+      if constexpr (kCfg.want_dweight) {
+#pragma unroll
+        for (int j = 0; j < kWidth; ++j) {
+          partial[column + j] = fresh ? dy[j] : partial[column + j] + dy[j];
+        }
+      }
+    }
+  }
+}
+
+template <CudaBackwardCfg kCfg>
+inline void backward(const CudaBackwardArgs& args) {
+  static_assert(objection(kCfg) == nullptr);
+  if constexpr (kCfg.reload) backward_reload<kCfg>(args);
+  else if constexpr (kCfg.stages > 0) backward_staged<kCfg>(args);
+  else backward_rows<kCfg>(args);
+}
+
+// dweight = sum of the partial rows: kReduceLanes interleaved sums a column, then a tree.
+template <CudaBackwardCfg kCfg>
+inline void reduce_dweight(const CudaBackwardArgs& args) {
+  using Weight = typename StorageOf<kCfg.weight>::Type;
+  __shared__ float sums[kReduceLanes][kReduceColumns + 1];
+  const int at = static_cast<int>(threadIdx.x) % kReduceColumns, lane = static_cast<int>(threadIdx.x) / kReduceColumns;
+  const int column = static_cast<int>(blockIdx.x) * kReduceColumns + at;
+  float sum = 0;
+  if (column < kCfg.hidden) {
+#pragma unroll 8
+    for (int i = lane; i < args.partial_count; i += kReduceLanes) {
+      sum += args.partials[static_cast<i64>(i) * kCfg.hidden + column];
+    }
+  }
+  sums[lane][at] = sum;
+  __syncthreads();
+  // A warp per column: lane l of it holds partial sum l.
+  const float total = lane_sum<32>(sums[at][lane]);
+  const int target = static_cast<int>(blockIdx.x) * kReduceColumns + lane;
+  if (at == 0 && target < kCfg.hidden) {
+    Vector<Weight, 1> access;
+    access.pack({total});
+    access.template store<sizeof(Weight)>(static_cast<Weight*>(args.dweight) + target * args.dweight_step);
+  }
+}
+
+}  // namespace kw::ops::rms_norm::cuda

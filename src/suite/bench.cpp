@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times what passed. Cold figures rotate over several sets of buffers, hot ones stay on one.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/text.hpp"
+#include "kernelwright/suite/inputs.hpp"
+#include "kernelwright/suite/roof.hpp"
+#include "kernelwright/suite/run.hpp"
+#include "kernelwright/suite/runner.hpp"
+#include "kernelwright/suite/sampler.hpp"
+
+namespace kw::suite {
+namespace {
+
+constexpr double kColdFactor = 3;  // last-level caches that a rotation covers
+constexpr std::int64_t kMaxSets = 4096;
+constexpr double kImplausible = 1.02;  // of the measured roof
+constexpr double kNanoPoison = 0;
+
+// Sets of buffers with equal contents, and the arguments of a call on each.
+class BufferSets {
+ public:
+  BufferSets(const Case& spec, std::int64_t count, const Platform& platform) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      sets_.push_back(std::make_unique<PlacedTensors>(platform.device, spec.problem, spec.seed));
+      PlacedTensors& set = *sets_.back();
+      if (i == 0) fill_inputs(set, spec.problem, spec.fill, spec.seed, platform.catalog);
+      for (std::size_t t = 0; t < set.operands().size(); ++t) {
+        if (!set.operands()[t].is_read())
+          set[t].poison(static_cast<std::uint8_t>(kNanoPoison));
+        else if (i > 0)
+          set[t].copy_elements((*sets_.front())[t]);
+        set[t].upload(nullptr);
+      }
+      arguments_.push_back(make_arguments(spec.problem, set.views()));
+    }
+  }
+
+  std::int64_t count() const noexcept { return static_cast<std::int64_t>(sets_.size()); }
+  const Arguments& arguments(std::int64_t i) const {
+    return *arguments_[static_cast<std::size_t>(i % count())];
+  }
+
+  // Whether every set that was called holds the same outputs; compares all with the first.
+  bool outputs_agree() {
+    for (std::size_t i = 1; i < sets_.size(); ++i) {
+      for (std::size_t t = 0; t < sets_[i]->operands().size(); ++t) {
+        if (!sets_[i]->operands()[t].is_written()) continue;
+        (*sets_[0])[t].download(nullptr);
+        (*sets_[i])[t].download(nullptr);
+        if ((*sets_[0])[t].element_bytes() != (*sets_[i])[t].element_bytes()) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::unique_ptr<PlacedTensors>> sets_;
+  std::vector<std::unique_ptr<Arguments>> arguments_;
+};
+
+class BenchRun {
+ public:
+  BenchRun(const BenchRequest& request, const Platform& platform)
+      : request_(request), platform_(platform) {
+    rule_.warmup = request.warmup;
+    rule_.iterations = request.iterations;
+    rule_.confidence = request.confidence;
+    rule_.min_samples = request.min_samples;
+    rule_.max_seconds = request.max_seconds;
+  }
+
+  BenchReport run() {
+    const Fill fill = parse_fill(request_.fill);
+    const std::vector<Target> targets = find_targets(request_, platform_);
+    const double memory = 0.6 * static_cast<double>(platform_.device.memory_info().free_bytes);
+    std::vector<std::unique_ptr<TargetRunner>> runners;
+    std::vector<std::vector<Problem>> problems;
+    for (const Target& target : targets) {
+      runners.push_back(std::make_unique<TargetRunner>(target, request_, platform_, 2, memory));
+      problems.push_back(find_problems(request_, platform_, *target.operation->contract));
+    }
+    report_.roof = measure_copy_roof(platform_.device);
+    std::int64_t index = 0;
+    for (std::size_t t = 0; t < targets.size(); ++t) {
+      for (const Problem& problem : problems[t]) {
+        if (index++ % request_.shards != request_.shard) continue;
+        report_.rows.push_back(row(*runners[t], {problem, fill, request_.seed}));
+        if (request_.progress) request_.progress(report_.rows.back());
+      }
+    }
+    return std::move(report_);
+  }
+
+ private:
+  BenchRow row(TargetRunner& runner, const Case& spec) {
+    BenchRow row;
+    row.numerics = runner.run(spec);
+    row.bytes = problem_bytes(spec.problem);
+    row.flops = problem_flops(spec.problem);
+    if (row.numerics.status != CaseStatus::kPassed) return row;
+    const std::vector<Operand> operands = operands_of(spec.problem);
+    if (std::any_of(operands.begin(), operands.end(),
+                    [](const Operand& operand) { return operand.role == Role::kMutated; })) {
+      row.flags.emplace_back("not_timed: the call changes its inputs");
+      return row;
+    }
+    try {
+      time(runner, spec, row);
+    } catch (const Error& error) {
+      row.timings.clear();
+      row.numerics.status = CaseStatus::kError;
+      row.numerics.reason = Reason::kDeviceError;
+      row.numerics.message = std::string("while timing: ") + error.what();
+    }
+    return row;
+  }
+
+  void time(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    for (const Protocol protocol : request_.protocols) {
+      if (protocol == Protocol::kWall)
+        time_wall(runner, spec, row);
+      else
+        time_call(runner, spec, row);
+    }
+  }
+
+  void ready(TargetRunner& runner, const Problem& problem) {
+    runner.scratch().arm(runner.bound().prepare(problem), 0);
+  }
+
+  void call(TargetRunner& runner, const Arguments& arguments) {
+    throw_if_failed(runner.bound().call(arguments));
+    platform_.device.synchronize(nullptr);
+  }
+
+  void time_wall(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    const double cache = static_cast<double>(platform_.device.hardware().last_level_cache_bytes);
+    const double needed = std::max(row.bytes, 1.0);
+    const auto count = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(kColdFactor * cache / needed) + 2, 2, kMaxSets);
+    BufferSets sets(spec, count, platform_);
+    ready(runner, spec.problem);
+
+    Timing cold =
+        take_samples("wall_cold", rule_, [&](std::int64_t n) { call(runner, sets.arguments(n)); });
+    cold.working_set_bytes = row.bytes * static_cast<double>(count);
+    if (cold.working_set_bytes < kColdFactor * cache) cold.flags.emplace_back("not_cold");
+    Timing hot =
+        take_samples("wall_hot", rule_, [&](std::int64_t) { call(runner, sets.arguments(0)); });
+    hot.working_set_bytes = row.bytes;
+    for (std::int64_t n = 0; n < count; ++n) call(runner, sets.arguments(n));
+    if (runner.bound().implementation().info.deterministic && !sets.outputs_agree()) {
+      row.numerics.status = CaseStatus::kFailed;
+      row.numerics.reason = Reason::kNondeterministic;
+      row.numerics.message = "calls on equal inputs gave other outputs while timing";
+      return;
+    }
+    row.gigabytes_per_second = row.bytes / cold.nanoseconds.median;
+    row.roof_share = row.gigabytes_per_second / report_.roof.gigabytes_per_second;
+    if (cold.flags.empty() && row.roof_share > kImplausible)
+      row.flags.emplace_back(reason_name(Reason::kImplausibleSpeed));
+    row.flags.insert(row.flags.end(), cold.flags.begin(), cold.flags.end());
+    row.timings.push_back(std::move(cold));
+    row.timings.push_back(std::move(hot));
+  }
+
+  // On a synchronous device nothing separates the host's share from the work but an empty call.
+  void time_call(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    if (!has_batch(spec.problem)) return;
+    const Case empty{batch_prefix(spec.problem, 0), spec.fill, spec.seed};
+    if (!runner.accepts(empty.problem)) return;
+    BufferSets sets(empty, 1, platform_);
+    ready(runner, empty.problem);
+    row.timings.push_back(
+        take_samples("call", rule_, [&](std::int64_t) { call(runner, sets.arguments(0)); }));
+  }
+
+  const BenchRequest& request_;
+  const Platform& platform_;
+  StoppingRule rule_;
+  BenchReport report_;
+};
+
+constexpr std::array<std::string_view, 2> kProtocolNames{"wall", "call"};
+
+}  // namespace
+
+std::string_view protocol_name(Protocol protocol) noexcept {
+  return kProtocolNames[static_cast<std::size_t>(protocol)];
+}
+
+Protocol parse_protocol(std::string_view name) {
+  const auto it = std::find(kProtocolNames.begin(), kProtocolNames.end(), name);
+  if (it == kProtocolNames.end())
+    fail(Code::kNotFound, "{}",
+         unknown_name_message("protocol", name, {kProtocolNames.begin(), kProtocolNames.end()}));
+  return static_cast<Protocol>(it - kProtocolNames.begin());
+}
+
+BenchReport run_bench(const BenchRequest& request, const Platform& platform) {
+  const std::string started = utc_now();
+  const auto start = std::chrono::steady_clock::now();
+  const Facts environment =
+      describe_environment(platform.device);  // load average before our own load
+  BenchReport report = BenchRun(request, platform).run();
+  ReportHeader& header = report.header;
+  header.kind = "bench";
+  header.started = started;
+  header.ended = utc_now();
+  header.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  header.argv = request.argv;
+  header.revision = request.revision;
+  header.request =
+      fmt::format("{} of {}", request.problems.empty() ? "batch " + request.batch : "problems",
+                  request.operation.empty() ? request.implementation : request.operation);
+  header.environment = environment;
+  return report;
+}
+
+}  // namespace kw::suite

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls with everything around the outputs under watch: canaries, inputs, workspace. What a call did to
+// memory is a check; what it computed is for others to judge.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernelwright/suite/callable.hpp"
+#include "kernelwright/suite/inputs.hpp"
+#include "kernelwright/suite/scratch.hpp"
+
+namespace kw::suite {
+
+// What outputs and workspace hold before a call. As floats: NaN in every type; a finite value of about
+// 1e16 (f32, bf16) or 200 (f16).
+inline constexpr std::uint8_t kNanPoison = 0xff;
+inline constexpr std::uint8_t kFinitePoison = 0x5a;
+
+// Element bytes per operand; empty for those that are only read.
+using Outputs = std::vector<std::vector<std::byte>>;
+
+// The checks of a case, in the order in which they were made.
+class CheckList {
+ public:
+  void pass(std::string name);
+  void reject(std::string name, Reason reason, std::string message);
+  void add(CheckResult check) { checks_.push_back(std::move(check)); }
+  const CheckResult* first_failure() const noexcept;
+  bool failed() const noexcept { return first_failure() != nullptr; }
+  std::vector<CheckResult> take() { return std::move(checks_); }
+
+ private:
+  std::vector<CheckResult> checks_;
+};
+
+// Repeated calls of one problem on one set of tensors, whose inputs are filled. All arguments must
+// outlive it.
+class CheckedCall {
+ public:
+  CheckedCall(const Problem& problem, PlacedTensors& placed, Callable& callable, Scratch& scratch,
+              runtime::Device& device, CheckList& checks);
+
+  // One call; mutated operands start from their first contents. False, with a failed check, when
+  // the call failed or touched memory that is not its own.
+  bool run(std::uint8_t poison, Outputs& outputs);
+
+ private:
+  void watch_memory(const std::vector<StorageHash>& before);
+
+  const Problem& problem_;
+  PlacedTensors& placed_;
+  Callable& callable_;
+  Scratch& scratch_;
+  runtime::Device& device_;
+  CheckList& checks_;
+  std::vector<std::pair<std::size_t, GuardedTensor>> originals_;  // of mutated operands
+};
+
+// Where two outputs of one operand differ.
+struct Difference {
+  std::size_t elements = 0, first = 0;  // first: index
+  std::size_t unwritten = 0;            // hold NaN poison in `a` and finite poison in `b`
+};
+Difference difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
+                      std::size_t element_bytes);
+
+}  // namespace kw::suite

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting, exit codes, and writing a report as one whole file.
+#include "kernelwright/suite/report.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "kernelwright/base/fail.hpp"
+
+namespace kw::suite {
+namespace {
+
+void write_whole(const std::string& text, const std::string& path) {
+  const std::string temporary = path + ".partial";
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file)
+    fail(Code::kEnvironment, "cannot write the report '{}': {}", path, std::strerror(errno));
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(temporary.c_str());
+    fail(Code::kEnvironment, "cannot write the report '{}': {}", path, why);
+  }
+}
+
+template <typename Report>
+void write_by_suffix(const Report& report, const std::string& path) {
+  if (path.ends_with(".json")) return write_whole(to_json(report), path);
+  if (path.ends_with(".md")) return write_whole(to_markdown(report), path);
+  fail(Code::kInvalidArgument, "report '{}': the suffix chooses the format; use .json or .md",
+       path);
+}
+
+}  // namespace
+
+int Counts::exit_code() const noexcept {
+  if (failed + error > 0) return 1;
+  return passed > 0 ? 0 : 3;
+}
+
+Counts count(const std::vector<CaseResult>& cases) {
+  Counts counts;
+  for (const CaseResult& result : cases) {
+    switch (result.status) {
+      case CaseStatus::kPassed:
+        ++counts.passed;
+        continue;
+      case CaseStatus::kFailed:
+        ++counts.failed;
+        break;
+      case CaseStatus::kError:
+        ++counts.error;
+        break;
+      case CaseStatus::kMistrusted:
+        ++counts.mistrusted;
+        break;
+      case CaseStatus::kNotApplicable:
+        ++counts.not_applicable;
+        break;
+      case CaseStatus::kSkipped:
+        ++counts.skipped;
+        break;
+    }
+    const std::string reason(reason_name(result.reason));
+    const auto it = std::find_if(counts.by_reason.begin(), counts.by_reason.end(),
+                                 [&](const auto& row) { return row.first == reason; });
+    if (it == counts.by_reason.end())
+      counts.by_reason.emplace_back(reason, 1);
+    else
+      ++it->second;
+  }
+  return counts;
+}
+
+Counts BenchReport::counts() const {
+  std::vector<CaseResult> cases;
+  for (const BenchRow& row : rows) cases.push_back(row.numerics);
+  return count(cases);
+}
+
+int BenchReport::exit_code() const {
+  const int code = counts().exit_code();
+  const bool implausible = std::any_of(rows.begin(), rows.end(), [](const BenchRow& row) {
+    return std::find(row.flags.begin(), row.flags.end(), reason_name(Reason::kImplausibleSpeed)) !=
+           row.flags.end();
+  });
+  return code == 0 && implausible ? 1 : code;
+}
+
+void write_report(const NumericsReport& report, const std::string& path) {
+  write_by_suffix(report, path);
+}
+void write_report(const BenchReport& report, const std::string& path) {
+  write_by_suffix(report, path);
+}
+
+}  // namespace kw::suite

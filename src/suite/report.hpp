@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports as values: who ran what where, and the cases. Written as JSON (schema kw.report/1) or
+// Markdown; the suite itself prints nothing.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/request.hpp"
+#include "kernelwright/suite/statistics.hpp"
+
+namespace kw::suite {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+struct ReportHeader {
+  std::string kind;            // "numerics", "bench"
+  std::string started, ended;  // UTC, ISO 8601
+  double seconds = 0;
+  std::vector<std::string> argv;
+  std::string revision, request;  // request: in words
+  Facts environment;
+  // Added by callers (a CI job's id); never replaces a field of the report.
+  Facts metadata;
+};
+
+// Host, kernel, compiler, device and build. No host or user name.
+Facts describe_environment(const runtime::Device& device);
+std::string utc_now();
+
+struct Counts {
+  int passed = 0, failed = 0, error = 0, mistrusted = 0, not_applicable = 0, skipped = 0;
+  std::vector<std::pair<std::string, int>> by_reason;  // of all that did not pass
+
+  int total() const noexcept {
+    return passed + failed + error + mistrusted + not_applicable + skipped;
+  }
+  // 1: a case failed or could not be judged; 3: none passed; else 0.
+  int exit_code() const noexcept;
+};
+Counts count(const std::vector<CaseResult>& cases);
+
+struct NumericsReport {
+  ReportHeader header;
+  std::vector<CaseResult> cases;
+  int fuzz_drawn = 0, fuzz_illegal = 0;  // draws in all, and those outside the contract
+
+  Counts counts() const { return count(cases); }
+  int exit_code() const { return counts().exit_code(); }
+};
+
+// One protocol of one problem.
+struct Timing {
+  std::string protocol;  // "wall_cold", "wall_hot", "call"
+  Statistics nanoseconds;
+  std::vector<double> samples;
+  double working_set_bytes = 0;  // distinct bytes touched before one is touched again
+  int calls_per_sample = 1;
+  std::vector<std::string> flags;  // "implausible", "not_cold", ...
+};
+
+struct BenchRow {
+  CaseResult numerics;  // timed only when passed
+  std::vector<Timing> timings;
+  double bytes = 0, flops = 0;
+  double gigabytes_per_second = 0, roof_share = 0;  // of the cold figure
+  std::vector<std::string> flags;
+};
+
+struct Roof {
+  double gigabytes_per_second = 0;  // bytes read plus bytes written
+  std::string method;               // "memcpy", "streaming stores"
+  double bytes = 0;                 // of one buffer
+  int threads = 0;
+};
+
+struct BenchReport {
+  ReportHeader header;
+  Roof roof;
+  std::vector<BenchRow> rows;
+
+  Counts counts() const;
+  // As for numerics; 1 also when a row is implausibly fast.
+  int exit_code() const;
+};
+
+std::string to_json(const NumericsReport& report);
+std::string to_json(const BenchReport& report);
+std::string to_markdown(const NumericsReport& report);
+std::string to_markdown(const BenchReport& report);
+
+// Chooses by the suffix (.json or .md) and replaces the file as a whole. Throws
+// Error(kInvalidArgument | kEnvironment).
+void write_report(const NumericsReport& report, const std::string& path);
+void write_report(const BenchReport& report, const std::string& path);
+
+}  // namespace kw::suite

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports as JSON, schema kw.report/1. Fields are written in a fixed order; metadata goes into an
+// object of its own, so that it cannot replace what identifies a report or a case.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "kernelwright/suite/report.hpp"
+
+namespace kw::suite {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinities or NaN: they become text.
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Json object_of(const Facts& facts) {
+  Json object = Json::object();
+  for (const auto& [name, value] : facts) object[name] = value;
+  return object;
+}
+
+Json numbers_of(const std::vector<std::pair<std::string, double>>& data) {
+  Json object = Json::object();
+  for (const auto& [name, value] : data) object[name] = number(value);
+  return object;
+}
+
+Json summary_of(const Counts& counts, int exit_code) {
+  Json reasons = Json::object();
+  for (const auto& [reason, amount] : counts.by_reason) reasons[reason] = amount;
+  return {{"cases", counts.total()},         {"passed", counts.passed},
+          {"failed", counts.failed},         {"error", counts.error},
+          {"mistrusted", counts.mistrusted}, {"not_applicable", counts.not_applicable},
+          {"skipped", counts.skipped},       {"by_reason", std::move(reasons)},
+          {"exit_code", exit_code}};
+}
+
+Json header_of(const ReportHeader& header) {
+  return {{"schema", "kw.report/1"},
+          {"kind", header.kind},
+          {"started", header.started},
+          {"ended", header.ended},
+          {"seconds", header.seconds},
+          {"argv", header.argv},
+          {"revision", header.revision},
+          {"request", header.request},
+          {"environment", object_of(header.environment)},
+          {"metadata", object_of(header.metadata)}};
+}
+
+Json output_of(const OutputMetrics& m) {
+  Json worst = Json::array();
+  for (const WorstElement& w : m.worst) {
+    worst.push_back({{"index", w.index},
+                     {"expected", number(w.expected)},
+                     {"got", number(w.got)},
+                     {"ulps", number(w.ulps)}});
+  }
+  return {{"output", m.output},
+          {"elements", m.elements},
+          {"tensor_nrmse", number(m.tensor_nrmse)},
+          {"tensor_limit", number(m.tensor_limit)},
+          {"unrounded_nrmse", number(m.unrounded_nrmse)},
+          {"max_row_nrmse", number(m.max_row_nrmse)},
+          {"row_limit", number(m.row_limit)},
+          {"worst_row", m.worst_row},
+          {"row_margin", number(m.worst_row_ratio > 0 ? 1 / m.worst_row_ratio : INFINITY)},
+          {"max_abs", number(m.max_abs)},
+          {"max_rel", number(m.max_rel)},
+          {"max_ulps", number(m.max_ulps)},
+          {"ulp_histogram", m.ulp_histogram},
+          {"frac_exact", number(m.exact_share)},
+          {"bias_z", number(m.bias_z)},
+          {"nonfinite_expected", m.nonfinite_expected},
+          {"nonfinite_got", m.nonfinite_got},
+          {"trust", number(m.trust)},
+          {"worst", std::move(worst)}};
+}
+
+Json case_of(const CaseResult& result) {
+  Json checks = Json::array();
+  for (const CheckResult& check : result.checks) {
+    Json entry = {{"name", check.name}, {"status", check.passed ? "passed" : "failed"}};
+    if (!check.passed)
+      entry["reason"] = {{"code", reason_name(check.reason)}, {"message", check.message}};
+    if (!check.data.empty()) entry["data"] = numbers_of(check.data);
+    checks.push_back(std::move(entry));
+  }
+  Json outputs = Json::array();
+  for (const OutputMetrics& metrics : result.outputs) outputs.push_back(output_of(metrics));
+  Json entry = {{"id", result.id},
+                {"operation", result.operation},
+                {"variant", result.variant},
+                {"implementation", result.implementation},
+                {"problem", result.problem},
+                {"cfg", result.specialization},
+                {"fill", fill_name(result.fill)},
+                {"seed", result.seed},
+                {"status", status_name(result.status)}};
+  if (result.reason != Reason::kNone)
+    entry["reason"] = {{"code", reason_name(result.reason)}, {"message", result.message}};
+  entry["seconds"] = result.seconds;
+  entry["repro"] = result.repro;
+  entry["trust"] = number(result.trust);
+  entry["checks"] = std::move(checks);
+  entry["numerics"] = std::move(outputs);
+  return entry;
+}
+
+Json timing_of(const Timing& timing) {
+  const Statistics& s = timing.nanoseconds;
+  return {{"protocol", timing.protocol},
+          {"unit", "ns"},
+          {"samples", s.count},
+          {"calls_per_sample", timing.calls_per_sample},
+          {"median", s.median},
+          {"ci95", {s.ci_low, s.ci_high}},
+          {"mad", s.mad},
+          {"min", s.min},
+          {"p95", s.p95},
+          {"max", s.max},
+          {"stop_reason", s.stop_reason},
+          {"working_set_bytes", timing.working_set_bytes},
+          {"flags", timing.flags},
+          {"raw", timing.samples}};
+}
+
+// Reports may hold text from anywhere; bytes that are not UTF-8 must not make writing fail.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const NumericsReport& report) {
+  Json json = header_of(report.header);
+  json["summary"] = summary_of(report.counts(), report.exit_code());
+  if (report.fuzz_drawn > 0)
+    json["fuzz"] = {{"drawn", report.fuzz_drawn}, {"illegal", report.fuzz_illegal}};
+  Json cases = Json::array();
+  for (const CaseResult& result : report.cases) cases.push_back(case_of(result));
+  json["cases"] = std::move(cases);
+  return dump(json);
+}
+
+std::string to_json(const BenchReport& report) {
+  Json json = header_of(report.header);
+  json["summary"] = summary_of(report.counts(), report.exit_code());
+  json["roofs"] = {{"copy",
+                    {{"gigabytes_per_second", report.roof.gigabytes_per_second},
+                     {"method", report.roof.method},
+                     {"buffer_bytes", report.roof.bytes},
+                     {"threads", report.roof.threads}}}};
+  Json cases = Json::array();
+  for (const BenchRow& row : report.rows) {
+    Json entry = case_of(row.numerics);
+    Json timings = Json::array();
+    for (const Timing& timing : row.timings) timings.push_back(timing_of(timing));
+    entry["benchmark"] = std::move(timings);
+    entry["roofline"] = {{"bytes", row.bytes},
+                         {"flops", row.flops},
+                         {"gigabytes_per_second", row.gigabytes_per_second},
+                         {"share_of_copy_roof", row.roof_share}};
+    entry["flags"] = row.flags;
+    cases.push_back(std::move(entry));
+  }
+  json["cases"] = std::move(cases);
+  return dump(json);
+}
+
+}  // namespace kw::suite

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be run, in the words of the command line, and what it runs on. Shared by numerics and
+// bench.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernelwright/core/catalog.hpp"
+#include "kernelwright/runtime/device.hpp"
+#include "kernelwright/suite/suite.hpp"
+
+namespace kw::suite {
+
+struct Platform {
+  Catalog& catalog;  // frozen by the first run
+  runtime::Device& device;
+  std::span<const SuiteSpec> suites;
+  // KW_OVERRIDE_* of this process, by operation.
+  std::map<std::string, std::string> overrides;
+};
+
+struct Request {
+  std::string operation;              // empty: from `implementation`, or every operation
+  std::string implementation;         // exact name or solution; empty: all but oracles
+  std::vector<std::string> variants;  // empty: all
+  std::vector<std::string> problems;  // texts; empty: the batch
+  std::string batch = "smoke";
+  std::string dtype;  // keeps problems whose first tensor has it
+  Mode mode = Mode::kEager;
+  std::uint64_t seed = 1;
+  CfgPins pins;
+  int shard = 0, shards = 1;  // runs cases with index % shards == shard
+
+  // Identity of the run, for reports.
+  std::vector<std::string> argv;
+  std::string revision;
+};
+
+struct Target {
+  const Operation* operation = nullptr;
+  const Implementation* implementation = nullptr;
+};
+
+// What `request` names. Throws Error(kNotFound | kInvalidArgument) for unknown names and for an
+// implementation of another operation.
+std::vector<Target> find_targets(const Request& request, const Platform& platform);
+
+// Problems of one target after the filters of `request`, in order and without duplicates.
+std::vector<Problem> find_problems(const Request& request, const Platform& platform,
+                                   const Contract& contract);
+
+}  // namespace kw::suite

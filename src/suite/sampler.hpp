@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes timing samples until the median is known well enough.
+#pragma once
+
+#include <functional>
+
+#include "kernelwright/suite/report.hpp"
+
+namespace kw::suite {
+
+struct StoppingRule {
+  int warmup = 3;             // calls before the first sample
+  int iterations = 0;         // > 0: exactly so many samples
+  double confidence = 0.005;  // half width of the median's interval
+  int min_samples = 20;
+  int max_samples = 10000;
+  double max_seconds = 2;
+};
+
+// `call(n)` makes the n-th call and waits for it. Short calls are grouped into samples of at least
+// 20 us, a thousand times the resolution of the clock. Fills in samples, statistics,
+// calls_per_sample. An exception of `call` passes through.
+Timing take_samples(std::string protocol, const StoppingRule& rule,
+                    const std::function<void(std::int64_t)>& call);
+
+}  // namespace kw::suite

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one case through a callable and judges what comes back: structure of memory first (canaries,
+// mutation, unwritten outputs), then values, then repetition, batch invariance and the empty call.
+#pragma once
+
+#include "kernelwright/core/catalog.hpp"
+#include "kernelwright/runtime/device.hpp"
+#include "kernelwright/suite/callable.hpp"
+#include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/scratch.hpp"
+
+namespace kw::suite {
+
+struct ValidateOptions {
+  int repeats = 5;            // runs that must agree bitwise, where `deterministic`
+  bool deterministic = true;  // as the implementation declares
+  bool batch_invariant = false;
+};
+
+// Judges `callable`, and nothing else: outputs come from it alone. Fills in status, reason,
+// message, checks, outputs and trust. Errors of the callable become statuses; those of the oracle
+// throw.
+CaseResult validate(const Case& spec, Callable& callable, Scratch& scratch, runtime::Device& device,
+                    const Catalog& catalog, const ValidateOptions& options);
+
+// Rough peak of host memory of a case, oracle included.
+double case_bytes(const Problem& problem);
+
+}  // namespace kw::suite

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// kw numerics and kw bench over small problems.
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/support/run_kw.hpp"
+
+namespace kw::test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kProblem = "rms_norm/standard x=bf16[4,64] weight=bf16[64]";
+
+void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+  for (const char* word : words) {
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  }
+}
+
+std::set<std::string> case_ids(const Json& report) {
+  std::set<std::string> ids;
+  for (const Json& row : report["cases"]) ids.insert(row["id"].get<std::string>());
+  return ids;
+}
+
+TEST(Numerics, PassesWithATableAndCounts) {
+  const Finished finished = run_kw({"numerics", "--problem", kProblem});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_EQ(finished.err, "");  // no progress away from a terminal
+  expect_words(finished.out,
+               {"status", "nrmse", "passed", "cpu.native.rms_norm", kProblem, "1 case in"});
+  const Finished quiet = run_kw({"numerics", "--problem", kProblem, "--quiet"});
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out.find(kProblem), std::string::npos) << quiet.out;
+  expect_words(quiet.out, {"1 case in", "1 passed"});
+}
+
+TEST(Numerics, JsonCarriesTheRunAndItsExitCode) {
+  const Finished finished = run_kw({"numerics", "--json", "--problem", kProblem, "--seed", "7",
+                                    "--fill", "uniform", "--revision", "r1"});
+  const Json report = Json::parse(finished.out);
+  EXPECT_EQ(report["summary"]["exit_code"], finished.code);
+  EXPECT_EQ(report["revision"], "r1");
+  EXPECT_EQ(report["argv"][1], "numerics");
+  ASSERT_EQ(report["cases"].size(), 1U);
+  EXPECT_EQ(report["cases"][0]["seed"], 7);
+  EXPECT_EQ(report["cases"][0]["fill"], "uniform");
+}
+
+TEST(Numerics, TheReproLineRunsTheSameCase) {
+  const Json report =
+      Json::parse(run_kw({"numerics", "--json", "--problem", kProblem, "--fill", "uniform"}).out);
+  const std::string repro = report["cases"][0]["repro"];
+  EXPECT_EQ(repro, std::string("kw numerics --implementation cpu.native.rms_norm --problem '") +
+                       kProblem + "' --fill uniform");
+  const Json again =
+      Json::parse(run_kw({"numerics", "--json", "--implementation", "cpu.native.rms_norm",
+                          "--problem", kProblem, "--fill", "uniform"})
+                      .out);
+  EXPECT_EQ(case_ids(again), case_ids(report));
+}
+
+TEST(Numerics, NothingSelectedAndNothingPassedEndWithThree) {
+  const Finished none =
+      run_kw({"numerics", "--operation", "rms_norm", "--dtype", "i32", "--batch", "smoke"});
+  EXPECT_EQ(none.code, 3) << none.out;
+  expect_words(none.err, {"selects no case"});
+  const Finished declined = run_kw({"numerics", "--implementation", "native", "--problem",
+                                    "rms_norm/standard x=f64[4,64] weight=f64[64]"});
+  EXPECT_EQ(declined.code, 3) << declined.out;
+  expect_words(declined.out, {"not_applicable", "domain_excluded"});
+  expect_words(declined.err, {"no case passed"});
+}
+
+TEST(Numerics, ShardsPartitionTheCases) {
+  const std::vector<std::string> request{"numerics", "--json", "--problem",
+                                         "rms_norm/fp32 x=bf16[{1,2,3},{C:8,9}] weight=bf16[{C}]"};
+  const auto ids_with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), request.begin(), request.end());
+    return case_ids(Json::parse(run_kw(more).out));
+  };
+  const std::set<std::string> all = ids_with({});
+  const std::set<std::string> first = ids_with({"--shard", "1/2"});
+  std::set<std::string> both = ids_with({"--shard", "2/2"});
+  EXPECT_EQ(all.size(), 6U);
+  EXPECT_EQ(first.size(), 3U);
+  both.insert(first.begin(), first.end());
+  EXPECT_EQ(both, all);
+}
+
+TEST(Numerics, OutputFollowsTheSuffix) {
+  const TemporaryFolder folder;
+  const std::string json = folder.path("report.json"), markdown = folder.path("report.md");
+  EXPECT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", json}).code, 0);
+  EXPECT_EQ(Json::parse(TemporaryFolder::read(json))["kind"], "numerics");
+  EXPECT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", markdown}).code, 0);
+  EXPECT_EQ(TemporaryFolder::read(markdown).rfind("# kw numerics", 0), 0U);
+}
+
+TEST(Numerics, FuzzIsReproducible) {
+  const std::vector<std::string> request{"numerics", "--json", "--operation", "rms_norm",
+                                         "--fuzz",   "4",      "--seed",      "5"};
+  const Json report = Json::parse(run_kw(request).out);
+  EXPECT_EQ(report["summary"]["cases"], 4);
+  EXPECT_EQ(report["summary"]["exit_code"], 0) << report["summary"];
+  EXPECT_EQ(case_ids(Json::parse(run_kw(request).out)), case_ids(report));
+}
+
+TEST(Numerics, PinsReachTheCfgAndUnknownOnesAreRefused) {
+  const Finished unknown = run_kw({"numerics", "--problem", kProblem, "--cfg", "ias=avx2"});
+  EXPECT_EQ(unknown.code, 2) << unknown.out;
+  expect_words(unknown.err, {"--cfg", "ias", "isa"});
+  const Json report =
+      Json::parse(run_kw({"numerics", "--json", "--problem", kProblem, "--cfg", "isa=avx2"}).out);
+  EXPECT_EQ(report["summary"]["exit_code"], 0);
+  expect_words(report["cases"][0]["cfg"].get<std::string>(), {"avx2"});
+  expect_words(report["cases"][0]["repro"].get<std::string>(), {"--cfg isa=avx2"});
+}
+
+TEST(Numerics, ProgressIsDrawnOnATerminalOnly) {
+  const std::vector<std::string> request{"numerics", "--problem", kProblem};
+  std::vector<std::string> quiet = request;
+  quiet.push_back("--quiet");
+  EXPECT_NE(run_kw(request, {{}, "", true}).out.find("\r\x1b[K"), std::string::npos);
+  EXPECT_EQ(run_kw(quiet, {{}, "", true}).out.find("\r\x1b[K"), std::string::npos);
+}
+
+TEST(Bench, TimesWhatPassedBesideTheRoof) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("bench.json");
+  const Finished finished = run_kw(
+      {"bench", "--problem", kProblem, "--iterations", "5", "--warmup", "1", "--output", path});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  expect_words(finished.out, {"copy roof", "cold", "hot", "call", "GB/s", "of roof", kProblem});
+  const Json report = Json::parse(TemporaryFolder::read(path));
+  EXPECT_EQ(report["kind"], "bench");
+  EXPECT_EQ(report["cases"][0]["status"], "passed");
+  EXPECT_FALSE(report["cases"][0]["benchmark"].empty());
+}
+
+}  // namespace
+}  // namespace kw::test

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to reports: batches, filters, fuzz, overrides, exit codes, and what bench times.
+#include "kernelwright/suite/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernelwright/base/error.hpp"
+#include "kernelwright/suite/fuzz.hpp"
+#include "suite/support/host_device.hpp"
+#include "suite/support/toy_operation.hpp"
+
+namespace kw::suite {
+namespace {
+
+using test::Sabotage;
+
+const std::vector<SuiteSpec>& suites() {
+  static const std::vector<SuiteSpec> all{
+      {"affine",
+       {{"smoke",
+         {"affine/{one,two} x={bf16,f32}[{1,9},{8,33}] gain={bf16}[{8,33}]"}},  // mostly illegal
+                                                                                // products are an
+                                                                                // error
+        {"ci", {"affine/one x=f16[64,128] gain=f16[128]"}},
+        {"bench", {"affine/one x=f32[64,128] gain=f32[128]"}}}}};
+  return all;
+}
+
+const std::vector<SuiteSpec>& legal_suites() {
+  static const std::vector<SuiteSpec> all{
+      {"affine",
+       {{"smoke",
+         {"affine/{one,two} x=bf16[{1,9},33] gain=bf16[33]",
+          "affine/one x=f32[9,8] gain=f32[8] want_total=true"}},
+        {"ci", {"affine/one x=f16[64,128] gain=f16[128]"}},
+        {"bench", {"affine/one x=f32[64,128] gain=f32[128]"}}}}};
+  return all;
+}
+
+struct World {
+  Catalog catalog;
+  test::HostDevice device;
+  Platform platform{catalog, device, legal_suites(), {}};
+
+  explicit World(Sabotage sabotage = Sabotage::kNone) {
+    test::add_toy_operations(catalog, sabotage);
+  }
+};
+
+NumericsRequest toy_request() {
+  NumericsRequest request;
+  request.implementation = "cpu.toy.affine";
+  return request;
+}
+
+template <typename Call>
+std::string error_of(Call call, Code code) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(code_name(error.code()), code_name(code)) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST(Numerics, ABatchRunsNormalEverywhereAndTheCatalogueOncePerTypes) {
+  World world;
+  NumericsRequest request = toy_request();
+  int seen = 0;
+  request.progress = [&](const CaseResult&) { ++seen; };
+  const NumericsReport report = run_numerics(request, world.platform);
+  EXPECT_EQ(report.exit_code(), 0);
+  // Variants one and two in bf16 and one in f32 get twelve fills; two further problems get one.
+  EXPECT_EQ(report.counts().passed, 3 * 12 + 2);
+  EXPECT_EQ(seen, report.counts().total());
+  EXPECT_EQ(report.header.kind, "numerics");
+}
+
+TEST(Numerics, BatchesIncludeTheSmallerOnes) {
+  EXPECT_EQ(batch_lines(legal_suites()[0], "smoke").size(), 2U);
+  EXPECT_EQ(batch_lines(legal_suites()[0], "ci").size(), 3U);
+  EXPECT_EQ(batch_lines(legal_suites()[0], "full").size(), 3U);
+  EXPECT_EQ(batch_lines(legal_suites()[0], "bench").size(), 1U);
+  const std::string message =
+      error_of([] { batch_lines(legal_suites()[0], "smoek"); }, Code::kNotFound);
+  EXPECT_NE(message.find("did you mean 'smoke'"), std::string::npos) << message;
+  error_of([] { batch_lines(legal_suites()[0], "./no_such_file"); }, Code::kNotFound);
+}
+
+TEST(Numerics, FiltersByVariantDtypeFillAndShard) {
+  World world;
+  NumericsRequest request = toy_request();
+  request.fills = {"normal", "big"};
+  EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 10);
+  request.variants = {"two"};
+  EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 4);
+  request.variants.clear();
+  request.dtype = "f32";
+  EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 2);
+  request.dtype.clear();
+  int total = 0;
+  request.shards = 3;
+  for (request.shard = 0; request.shard < 3; ++request.shard)
+    total += run_numerics(request, world.platform).counts().total();
+  EXPECT_EQ(total, 10);
+}
+
+TEST(Numerics, FailuresAndEmptyRunsHaveExitCodes) {
+  World broken(Sabotage::kZeros);
+  const NumericsReport report = run_numerics(toy_request(), broken.platform);
+  EXPECT_EQ(report.exit_code(), 1);
+  EXPECT_GT(report.counts().failed, 0);
+
+  World world;
+  NumericsRequest request = toy_request();
+  request.problems = {"affine/one x=f64[4,8] gain=f64[8]"};
+  EXPECT_EQ(run_numerics(request, world.platform).exit_code(), 3);  // all not applicable
+  request.problems.clear();
+  request.dtype = "u8";
+  EXPECT_EQ(run_numerics(request, world.platform).exit_code(), 3);  // no case
+}
+
+TEST(Numerics, NamesWithoutAMatchAreErrors) {
+  World world;
+  NumericsRequest request;
+  request.implementation = "cpu.toi.affine";
+  EXPECT_NE(error_of([&] { run_numerics(request, world.platform); }, Code::kNotFound)
+                .find("did you mean 'cpu.toy.affine'"),
+            std::string::npos);
+  request.implementation = "cpu.toy.affine";
+  request.operation = "affine_backward";
+  EXPECT_NE(error_of([&] { run_numerics(request, world.platform); }, Code::kInvalidArgument)
+                .find("belongs to operation 'affine'"),
+            std::string::npos);
+  request.operation = "afine";
+  request.implementation.clear();
+  error_of([&] { run_numerics(request, world.platform); }, Code::kNotFound);
+  request = toy_request();
+  request.variants = {"three"};
+  error_of([&] { run_numerics(request, world.platform); }, Code::kNotFound);
+  request = toy_request();
+  request.dtype = "bf17";
+  error_of([&] { run_numerics(request, world.platform); }, Code::kNotFound);
+  request = toy_request();
+  request.fills = {"random"};
+  error_of([&] { run_numerics(request, world.platform); }, Code::kNotFound);
+  request = toy_request();
+  request.problems = {"affine/one x=bf16[?,8] gain=bf16[8]"};
+  error_of([&] { run_numerics(request, world.platform); }, Code::kInvalidArgument);
+  const Platform illegal{world.catalog, world.device, suites(), {}};
+  error_of([&] { run_numerics(toy_request(), illegal); }, Code::kInvalidArgument);
+}
+
+TEST(Numerics, ASolutionNamesEveryOperationThatHasIt) {
+  World world;
+  NumericsRequest request;
+  request.implementation = "toy";
+  request.problems = {"affine/one x=f32[4,8] gain=f32[8]",
+                      "affine_backward/one dy=f32[4,8] x=f32[4,8] gain=f32[8] total=f32[8]"};
+  EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 2);
+  request.implementation.clear();  // all but the oracles
+  EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 2);
+  request.implementation = "reference";
+  EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 2);
+}
+
+TEST(Numerics, AnOverrideThatWouldRunSomethingElseIsRefused) {
+  World world;
+  world.platform.overrides["affine"] = "reference";
+  const std::string message =
+      error_of([&] { run_numerics(toy_request(), world.platform); }, Code::kConflict);
+  EXPECT_NE(message.find("overrides 'affine' with 'reference'"), std::string::npos) << message;
+  world.platform.overrides["affine"] = "toy";
+  EXPECT_EQ(run_numerics(toy_request(), world.platform).exit_code(), 0);
+}
+
+TEST(Fuzz, DrawsAreLegalRepeatableAndVaried) {
+  World world;
+  const ProblemFuzzer fuzzer(test::AffineArgs::contract(), {});
+  int legal = 0, strided = 0, empty = 0, misaligned = 0, optional = 0, two = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const auto spec = fuzz_case(fuzzer, seed);
+    if (!spec) continue;
+    ++legal;
+    EXPECT_EQ(problem_text(spec->problem), problem_text(fuzz_case(fuzzer, seed)->problem));
+    // What is printed reads back: the repro line of a failure works.
+    EXPECT_EQ(problem_text(parse_problem(problem_text(spec->problem), world.catalog)),
+              problem_text(spec->problem));
+    const TensorSpec& x = spec->problem.tensor("x");
+    strided += x.contiguous ? 0 : 1;
+    empty += x.numel() == 0 ? 1 : 0;
+    misaligned += x.align < 16 ? 1 : 0;
+    optional += spec->problem.has("total") ? 1 : 0;
+    two += spec->problem.variant_name() == "two" ? 1 : 0;
+  }
+  EXPECT_GT(legal, 300);
+  for (const int count : {strided, empty, misaligned, optional, two}) EXPECT_GT(count, 3);
+}
+
+TEST(Fuzz, ARightImplementationSurvives) {
+  World world;
+  NumericsRequest request = toy_request();
+  request.fuzz = 300;
+  request.seed = 11;
+  const NumericsReport report = run_numerics(request, world.platform);
+  EXPECT_EQ(report.counts().passed + report.counts().mistrusted, 300);
+  for (const CaseResult& result : report.cases) {
+    EXPECT_TRUE(result.status == CaseStatus::kPassed || result.status == CaseStatus::kMistrusted)
+        << result.repro << "\n"
+        << result.message;
+  }
+  EXPECT_LT(report.counts().mistrusted, 10);
+}
+
+TEST(Fuzz, FindsAPlantedBugAndPrintsHowToRunItAgain) {
+  World world(Sabotage::kWrongOddWidth);
+  NumericsRequest request = toy_request();
+  request.fuzz = 60;
+  const NumericsReport report = run_numerics(request, world.platform);
+  ASSERT_GT(report.counts().failed, 0);
+  const auto failed =
+      std::find_if(report.cases.begin(), report.cases.end(),
+                   [](const CaseResult& r) { return r.status == CaseStatus::kFailed; });
+  NumericsRequest again = toy_request();
+  again.problems = {failed->problem};
+  again.fills = {std::string(fill_name(failed->fill))};
+  again.seed = failed->seed;
+  const NumericsReport repeated = run_numerics(again, world.platform);
+  ASSERT_EQ(repeated.cases.size(), 1U);
+  EXPECT_EQ(repeated.cases[0].id, failed->id);
+  EXPECT_EQ(repeated.cases[0].reason, failed->reason);
+}
+
+TEST(Bench, TimesOnlyWhatPassed) {
+  World broken(Sabotage::kZeros);
+  BenchRequest request;
+  request.implementation = "cpu.toy.affine";
+  request.iterations = 5;
+  const BenchReport bad = run_bench(request, broken.platform);
+  ASSERT_EQ(bad.rows.size(), 1U);
+  EXPECT_TRUE(bad.rows[0].timings.empty());
+  EXPECT_EQ(bad.exit_code(), 1);
+
+  World world;
+  const BenchReport good = run_bench(request, world.platform);
+  ASSERT_EQ(good.rows.size(), 1U);
+  const BenchRow& row = good.rows[0];
+  ASSERT_EQ(row.timings.size(), 3U);
+  EXPECT_EQ(row.timings[0].protocol, "wall_cold");
+  EXPECT_EQ(row.timings[1].protocol, "wall_hot");
+  EXPECT_EQ(row.timings[2].protocol, "call");
+  EXPECT_GE(row.timings[0].working_set_bytes, 3 * 65536);
+  for (const Timing& timing : row.timings) {
+    EXPECT_EQ(timing.nanoseconds.count, 5);
+    EXPECT_GT(timing.nanoseconds.median, 0);
+    EXPECT_EQ(timing.nanoseconds.stop_reason, "samples");
+  }
+  EXPECT_LT(row.timings[2].nanoseconds.median, row.timings[1].nanoseconds.median);
+  EXPECT_DOUBLE_EQ(row.bytes, 4 * (2 * 64 * 128 + 128));
+  EXPECT_GT(good.roof.gigabytes_per_second, 0.1);
+  EXPECT_DOUBLE_EQ(row.roof_share, row.gigabytes_per_second / good.roof.gigabytes_per_second);
+  EXPECT_EQ(good.exit_code(), 0);
+  EXPECT_EQ(parse_protocol("call"), Protocol::kCall);
+  error_of([] { parse_protocol("device"); }, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace kw::suite
