@@ -15,17 +15,15 @@ function(kw_add_archive target)
   endif()
 endfunction()
 
-# kw_add_layer(<layer> [BELOW <layer>] [PRIVATE <third-party target>...]): archive kw_<layer> of the
+# kw_add_layer(<layer> [BELOW <layer>...] [PRIVATE <third-party target>...]): archive kw_<layer> of the
 # current folder; what it holds also goes into libkw.so.
 function(kw_add_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BELOW" "PRIVATE;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BELOW;PRIVATE;SOURCES")
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
-  set(below)
-  if(arg_BELOW)
-    set(below kw_${arg_BELOW})
-  endif()
+  set(below ${arg_BELOW})
+  list(TRANSFORM below PREPEND kw_)
   kw_add_archive(kw_${layer} SOURCES ${arg_SOURCES} LINK ${below} PRIVATE ${arg_PRIVATE})
   if(arg_SOURCES)
     set_property(GLOBAL APPEND PROPERTY KW_LAYER_OBJECTS $<TARGET_OBJECTS:kw_${layer}>)
@@ -45,6 +43,6 @@ function(kw_add_operation operation)
   endforeach()
   set_property(GLOBAL APPEND PROPERTY KW_OPS_SOURCES ${sources})
   # Vector code: Highway's lane types and the compilers' integer promotions make -Wconversion noise.
-  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/${operation}/native.cpp
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/${operation}/native_kernels.cpp
     PROPERTIES COMPILE_OPTIONS "-Wno-conversion")
 endfunction()

@@ -97,7 +97,7 @@ def problems(root):
                     complain(line, f"<{name}>: an installed header needs the standard library only; "
                                    "say `Private:` in its opening comment if nobody outside needs it")
                 continue
-            target = source_tree.resolve(root, name)
+            target = source_tree.resolve(root, name, path)
             if target is None:
                 complain(line, f'"{name}": no such file; includes are spelled '
                                '"kernelwright/<layer>/x.hpp"')

@@ -40,9 +40,11 @@ def includes(path):
             for match in _INCLUDE.finditer(text)]
 
 
-def resolve(root, name):
-    """The project file that an include names, or None. The order is that of the include path."""
+def resolve(root, name, includer):
+    """The project file that a quoted include names, or None. Only tests name their neighbours."""
     candidates = [root / "tests" / name, root / "examples" / name]
+    if includer.is_relative_to(root / "tests"):
+        candidates.insert(0, includer.parent / name)
     if name.startswith("kernelwright/"):
         rest = name.removeprefix("kernelwright/")
         candidates = [root / "src" / rest, root / "include" / "kernelwright" / rest]
@@ -56,7 +58,7 @@ def closure(root, path):
         current = pending.pop()
         if current not in seen:
             seen.add(current)
-            targets = (resolve(root, name) for _, name, quoted in includes(current) if quoted)
+            targets = (resolve(root, name, current) for _, name, quoted in includes(current) if quoted)
             pending.extend(target for target in targets if target)
     return seen
 

@@ -59,20 +59,27 @@ TimedForward timed_forward(const Model& model, std::span<const std::uint8_t> byt
 
 void print_slots(const kw::BindReport& report, const std::vector<SlotMeasurement>& measured,
                  std::ostream& out) {
-  out << fmt::format("\n{:<34}{:<26}{:>6}{:>11}{:>10}{:>10}{:>8}\n", "slot", "implementation",
+  out << fmt::format("\n{:<34}{:<26}{:>6}{:>11}{:>10}{:>10}{:>9}\n", "slot", "implementation",
                      "calls", "max error", "eager ms", "bound ms", "ratio");
+  bool any_unsteady = false;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const kw::SlotReport& slot = report.slots[i];
     const SlotMeasurement& m = measured[i];
     out << fmt::format("{:<34}{:<26}{:>6}", slot.operation + "/" + slot.variant, slot.bound,
                        m.calls);
     if (m.is_bound) {
-      out << fmt::format("{:>11.1e}{:>10.2f}{:>10.2f}{:>7.1f}x\n", m.max_error, m.eager_ms,
-                         m.bound_ms, m.eager_ms / m.bound_ms);
+      const double ratio = m.eager.median_ms / m.bound.median_ms;
+      out << fmt::format("{:>11.1e}{:>10.2f}{:>10.2f}{:>9}\n", m.max_error, m.eager.median_ms,
+                         m.bound.median_ms,
+                         m.is_steady() ? fmt::format("{:.1f}x", ratio) : "unsteady");
+      any_unsteady = any_unsteady || !m.is_steady();
     } else {
-      out << fmt::format("{:>11}{:>10.2f}{:>10}{:>8}  {}\n", "-", m.eager_ms, "-", "-",
+      out << fmt::format("{:>11}{:>10.2f}{:>10}{:>9}  {}\n", "-", m.eager.median_ms, "-", "-",
                          slot.reason);
     }
+  }
+  if (any_unsteady) {
+    out << "note: unsteady: repeats differ by more than a quarter, the machine is busy; no ratio\n";
   }
   for (const std::string& field : report.unused_fields) {
     out << fmt::format("note: the configuration gives {}, for which this model has no slot\n",

@@ -10,31 +10,27 @@
 namespace qwen3_5_moe {
 namespace {
 
-double run_timed(RecordedCall& call) {
-  const auto start = std::chrono::steady_clock::now();
-  call.run();
-  const std::chrono::duration<double, std::milli> elapsed =
-      std::chrono::steady_clock::now() - start;
-  return elapsed.count();
-}
+// Sweeps continue until both this much time is spent and `repeats` are done, or up to kMaxSweeps.
+constexpr double kSweepBudgetMs = 150.0;
+constexpr std::size_t kMaxSweeps = 25;
 
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Runs the calls of `slot` `repeats` times over; returns the sum of the medians.
-double time_calls(std::vector<RecordedCall>& calls, const kw::OpSlot* slot, int repeats) {
-  std::vector<std::vector<double>> samples(calls.size());
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (calls[i].slot == slot) samples[i].push_back(run_timed(calls[i]));
+SweepTime time_calls(std::vector<RecordedCall>& calls, const kw::OpSlot* slot, int repeats) {
+  const auto least = static_cast<std::size_t>(repeats);
+  std::vector<double> sweeps;
+  double spent = 0.0;
+  while (sweeps.size() < least || (spent < kSweepBudgetMs && sweeps.size() < kMaxSweeps)) {
+    const auto start = std::chrono::steady_clock::now();
+    for (RecordedCall& call : calls) {
+      if (call.slot == slot) call.run();
     }
+    const std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
+    sweeps.push_back(elapsed.count());
+    spent += elapsed.count();
   }
-  double sum = 0.0;
-  for (std::vector<double>& of_call : samples) sum += of_call.empty() ? 0.0 : median(of_call);
-  return sum;
+  std::ranges::sort(sweeps);
+  const double median = sweeps[sweeps.size() / 2];
+  return {median, (sweeps[sweeps.size() * 3 / 4] - sweeps[sweeps.size() / 4]) / median};
 }
 
 Tensor copy_of(const Tensor& tensor) {
@@ -63,7 +59,7 @@ std::vector<SlotMeasurement> measure_slots(std::vector<RecordedCall>& calls, kw:
   for (const kw::OpSlot* slot : slots.slots()) {
     SlotMeasurement result{.slot = slot, .is_bound = slot->bound()};
     result.calls = static_cast<int>(std::ranges::count(calls, slot, &RecordedCall::slot));
-    if (result.is_bound) result.bound_ms = time_calls(calls, slot, repeats);
+    if (result.is_bound) result.bound = time_calls(calls, slot, repeats);
     results.push_back(result);
   }
   std::vector<std::vector<Tensor>> bound_outputs(calls.size());
@@ -74,7 +70,7 @@ std::vector<SlotMeasurement> measure_slots(std::vector<RecordedCall>& calls, kw:
 
   slots.unbind();
   for (SlotMeasurement& result : results) {
-    result.eager_ms = time_calls(calls, result.slot, repeats);
+    result.eager = time_calls(calls, result.slot, repeats);
     for (std::size_t i = 0; i < calls.size(); ++i) {
       if (calls[i].slot != result.slot || !result.is_bound) continue;
       for (std::size_t o = 0; o < calls[i].outputs.size(); ++o) {

@@ -9,18 +9,27 @@
 
 namespace qwen3_5_moe {
 
+// Wall time of one sweep over the calls of a slot.
+struct SweepTime {
+  double median_ms = 0.0;
+  double spread = 0.0;  // width of the middle half of the sweeps, relative to the median
+};
+
 // Over all calls that one slot received in one forward pass.
 struct SlotMeasurement {
   const kw::OpSlot* slot = nullptr;
   int calls = 0;
   bool is_bound = false;
-  double eager_ms = 0.0;  // sum over the calls of the median over the repeats
-  double bound_ms = 0.0;
+  SweepTime eager{}, bound{};
   double max_error = 0.0;  // |bound - eager|, infinite if one of them is not finite
+
+  // Other work on the machine can stretch a sweep a hundredfold; such times make no ratio.
+  bool is_steady() const { return eager.spread <= 0.25 && bound.spread <= 0.25; }
 };
 
 // One entry per slot of the set, in its order. The set is bound on entry and unbound on return. The
-// calls of one slot run one after the other, so that both modes find the caches alike.
+// calls of one slot run one after the other, so that both modes find the caches alike. Each
+// slot gets at least `repeats` sweeps, and cheap ones more.
 std::vector<SlotMeasurement> measure_slots(std::vector<RecordedCall>& calls, kw::SlotSet& slots,
                                            int repeats);
 

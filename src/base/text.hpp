@@ -12,7 +12,7 @@ namespace kw {
 // The candidate with the smallest edit distance, if it is close enough to be a likely typo.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-// "unknown operation 'rms_nrm'; did you mean 'rms_norm'? Known: a, b". `what` is "operation".
+// "unknown operation 'scal'; did you mean 'scale'? known: scale, shift". `what` is "operation".
 std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& candidates);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");

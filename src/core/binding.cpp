@@ -134,7 +134,7 @@ void Binding::require_device(const Hardware& hardware) const {
        selection_.label(), text(hardware), text(resolved));
 }
 
-const PreparedCall* Binding::find_call(const Key& key) const {
+const PreparedCall* Binding::find_call(const Key& key) const noexcept {
   const std::shared_lock lock(mutex_);
   const auto it = calls_.find(key);
   return it == calls_.end() ? nullptr : it->second.get();

@@ -90,6 +90,8 @@ class Binding {
     }
     return call.launch(call.raw_plan, args, frame);
   }
+  // The call with this key, if there has been one.
+  const PreparedCall* find_call(const Key& key) const noexcept;
   // Everything a hit does not need: validates, finds or builds the plan, remembers the key.
   // Sets `*prepared` when the call is prepared now.
   Status call_slow(const void* args, Stream stream, const PreparedCall** prepared) noexcept;
@@ -108,7 +110,6 @@ class Binding {
   };
 
   const Implementation& select_or_throw(const Problem& problem, const PartPath* path) const;
-  const PreparedCall* find_call(const Key& key) const;
   const PreparedCall& prepare_call(const void* args, Stream stream, const Key& key, bool is_known);
   void require_device(const Hardware& hardware) const;
   const Plan* find_plan(const std::string& id) const;

@@ -24,26 +24,42 @@ class Packer {
   }
 
   // dtype, rank with flags, alignment class, sizes, and strides unless contiguous. Values below 2^31
-  // take 4 bytes, which keeps a dozen rank-4 tensors inside the key.
-  void tensor(const TensorView& view) noexcept {
+  // take 4 bytes, which keeps a dozen rank-4 tensors inside the key. Returns the bytes that the tensor
+  // occupies, relative to its address.
+  TensorView::ByteRange tensor(const TensorView& view) noexcept {
     if (!view.present()) {
       put(std::uint8_t{0xff});
-      return;
+      return {};
     }
-    const bool contiguous = view.contiguous();
-    bool wide = false;
-    for (int i = 0; i < view.rank; ++i) {
+    bool contiguous = true;
+    std::uint64_t high = 0;  // bits of sizes and strides beyond 31
+    std::int64_t count = 1;
+    for (int i = view.rank - 1; i >= 0; --i) {
       const auto at = static_cast<std::size_t>(i);
-      wide |= view.sizes[at] != static_cast<std::int32_t>(view.sizes[at]);
-      wide |= !contiguous && view.strides[at] != static_cast<std::int32_t>(view.strides[at]);
+      contiguous &= view.sizes[at] == 1 || view.strides[at] == count;
+      high |= beyond_32(view.sizes[at]);
+      (void)__builtin_mul_overflow(count, view.sizes[at], &count);
     }
+    contiguous |= count == 0;
+    for (int i = 0; !contiguous && i < view.rank; ++i) high |= beyond_32(view.strides[static_cast<std::size_t>(i)]);
     const auto address = reinterpret_cast<std::uintptr_t>(view.data);
     const unsigned align_class = address == 0 ? 7U : static_cast<unsigned>(__builtin_ctzll(address | 16U));
-    put(static_cast<std::uint8_t>(view.dtype));
-    put(static_cast<std::uint8_t>(static_cast<unsigned>(view.rank) | (contiguous ? 0x10U : 0U) | (wide ? 0x20U : 0U)));
-    put(static_cast<std::uint8_t>(align_class));
-    integers(view.sizes, view.rank, wide);
-    if (!contiguous) integers(view.strides, view.rank, wide);
+
+    const std::uint32_t integer = high != 0 ? 8 : 4;
+    const std::uint32_t size = 3 + static_cast<std::uint32_t>(view.rank) * integer * (contiguous ? 1 : 2);
+    if (key_.size + size > Key::kCapacity) {
+      overflow_ = true;
+      return {};
+    }
+    std::byte* to = key_.bytes.data() + key_.size;
+    key_.size += size;
+    to[0] = static_cast<std::byte>(view.dtype);
+    to[1] = static_cast<std::byte>(static_cast<unsigned>(view.rank) | (contiguous ? 0x10U : 0U) | (high != 0 ? 0x20U : 0U));
+    to[2] = static_cast<std::byte>(align_class);
+    to = high != 0 ? write<std::int64_t>(to + 3, view.sizes, view.rank) : write<std::int32_t>(to + 3, view.sizes, view.rank);
+    if (contiguous) return {0, static_cast<std::int64_t>(static_cast<std::uint64_t>(count) * dtype_bytes(view.dtype))};
+    high != 0 ? write<std::int64_t>(to, view.strides, view.rank) : write<std::int32_t>(to, view.strides, view.rank);
+    return view.byte_range();
   }
 
   // A list whose tensors are alike (48 layers of router logits) takes the room of one.
@@ -77,12 +93,16 @@ class Packer {
   bool overflow() const noexcept { return overflow_; }
 
  private:
-  void integers(const std::array<std::int64_t, kMaxRank>& values, int count, bool wide) noexcept {
-    for (int i = 0; i < count; ++i) {
-      const std::int64_t value = values[static_cast<std::size_t>(i)];
-      if (wide) put(value);
-      else put(static_cast<std::int32_t>(value));
+  static std::uint64_t beyond_32(std::int64_t value) noexcept {
+    return (static_cast<std::uint64_t>(value) + 0x80000000U) >> 32;
+  }
+  template <typename Integer>
+  static std::byte* write(std::byte* to, const std::array<std::int64_t, kMaxRank>& values, int count) noexcept {
+    for (int i = 0; i < count; ++i, to += sizeof(Integer)) {
+      const auto value = static_cast<Integer>(values[static_cast<std::size_t>(i)]);
+      std::memcpy(to, &value, sizeof value);
     }
+    return to;
   }
 
   Key& key_;
@@ -93,13 +113,12 @@ class Packer {
 // every call; only where they meet is the exact test made.
 class Footprint {
  public:
-  void add(const TensorView& view, int row, bool written, int alias_of) noexcept {
-    if (!view.present() || view.data == nullptr) return;
+  void add(const TensorView& view, TensorView::ByteRange range, int row, bool written, int alias_of) noexcept {
+    if (!view.present() || view.data == nullptr || range.begin == range.end) return;
     if (count_ == kCapacity) {
       full_ = true;
       return;
     }
-    const auto range = view.byte_range();
     const auto base = reinterpret_cast<std::intptr_t>(view.data);
     entries_[count_++] = {base + range.begin, base + range.end, &view, row, alias_of, written};
   }
@@ -160,12 +179,11 @@ CallCheck inspect_call(const Contract& contract, const void* args, int device_in
     const bool written = step.role == Role::kOutput || step.role == Role::kMutated;
     if (step.kind == Kind::kTensor) {
       const auto& view = field_at<TensorView>(args, step.offset);
-      packer.tensor(view);
-      footprint.add(view, row, written, step.alias_of);
+      footprint.add(view, packer.tensor(view), row, written, step.alias_of);
     } else if (step.kind == Kind::kTensorList) {
       const auto& list = field_at<TensorList>(args, step.offset);
       packer.list(list);
-      for (std::int64_t i = 0; list.data != nullptr && i < list.size; ++i) footprint.add(list.data[i], row, written, step.alias_of);
+      for (std::int64_t i = 0; list.data != nullptr && i < list.size; ++i) footprint.add(list.data[i], list.data[i].byte_range(), row, written, step.alias_of);
     } else {
       const std::optional<double> value = scalar_at(args, step);
       // Of an optional dynamic scalar only the presence is part of the key.

@@ -51,12 +51,9 @@ class DevicePort {
   // Makes at least `bytes` of workspace, the first `zeroed_bytes` of it zero, available on `stream`;
   // called while preparing. Throws Error(kEnvironment) when memory is short.
   virtual void reserve_workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) = 0;
-  // The workspace of `stream` if it holds at least `bytes`, else null. Called on the hot path.
-  virtual void* workspace(void* stream, std::int64_t bytes) noexcept = 0;
-  // The same with the first `zeroed_bytes` of it zero, as reserved; what a launch gets.
-  virtual void* workspace(void* stream, std::int64_t bytes, [[maybe_unused]] std::int64_t zeroed_bytes) noexcept {
-    return workspace(stream, bytes);
-  }
+  // The workspace of `stream` if it holds at least `bytes` with the first `zeroed_bytes` zero, as
+  // reserved; else null. Called on the hot path.
+  virtual void* workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) noexcept = 0;
 };
 
 }  // namespace kw

@@ -96,7 +96,7 @@ struct ImplementationFunctions {
 };
 
 struct ImplementationInfo {
-  std::string name;         // "cpu.native.rms_norm"
+  std::string name;         // "<device>.<solution>.<operation>"
   std::string description;  // one line
   std::string solution;     // "native"
   DeviceKind device = DeviceKind::kCpu;

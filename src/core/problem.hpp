@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything of one call except pointers and device: exact, as a value and as text.
-//   rms_norm/standard x=bf16[4096,7168] weight=bf16[7168] eps=1e-05 want_rstd=true
+//   operation/variant x=bf16[4096,7168] weight=bf16[7168] eps=1e-05 want_rstd=true
 // Grammar:
 //   problem := operation '/' variant {' ' name '=' value}
 //   tensor  := dtype '[' dim {',' dim} ']' [':' strides] ['@' align] ['~' content]

@@ -77,7 +77,8 @@ class Reader {
     }
     const Parameter& p = find(name);
     ParameterValue& slot = problem_.value(name);
-    if (slot.tensor.present || slot.list_present || slot.scalar_given) reject("'" + std::string(name) + "' is given twice");
+    const bool marked = slot.tensor.present && slot.tensor.rank < 0;  // wanted with its group
+    if ((slot.tensor.present && !marked) || slot.list_present || slot.scalar_given) reject("'" + std::string(name) + "' is given twice");
     if (p.kind == Kind::kTensor) {
       slot.tensor = parse_tensor(name, value);
     } else if (p.kind == Kind::kTensorList) {

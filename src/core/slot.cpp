@@ -15,18 +15,29 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
   const Hardware& hardware = port.hardware();
   Key key;
   if (inspect_call(contract, args, hardware.index, key) == CallCheck::kOk && hardware.kind == binding->device_kind()) {
-    for (const auto& entry : recent_) {
-      const PreparedCall* call = entry.load(std::memory_order_acquire);
-      if (call == nullptr || !(call->key == key)) continue;
-      const Status status = binding->launch(*call, args, port, stream.handle);
-      if (status.code != StatusCode::kNotPrepared) return status;
-      break;  // this stream lacks workspace: reserve it
+    const PreparedCall* known = find_recent(key);
+    const bool is_recent = known != nullptr;
+    if (!is_recent) known = binding->find_call(key);
+    if (known != nullptr) {
+      const Status status = binding->launch(*known, args, port, stream.handle);
+      if (status.code != StatusCode::kNotPrepared) {
+        if (!is_recent) remember(*known);
+        return status;
+      }  // else this stream lacks workspace: reserve it
     }
   }
   const PreparedCall* call = nullptr;
   const Status status = binding->call_slow(args, stream, &call);
   if (call != nullptr) remember(*call);
   return status;
+}
+
+const PreparedCall* OpSlot::find_recent(const Key& key) const noexcept {
+  for (const auto& entry : recent_) {
+    const PreparedCall* call = entry.load(std::memory_order_acquire);
+    if (call != nullptr && call->key == key) return call;
+  }
+  return nullptr;
 }
 
 void OpSlot::remember(const PreparedCall& call) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guard object of model code. A slot is a literal: constructing it registers nothing and reads
 // nothing. Model code keeps its own body and adds two lines on top:
-//   if (kw_rms_norm.bound())
-//     return kw_rms_norm(kw::ops::rms_norm::Args{.x = x, .weight = w, .y = y, .eps = eps});
+//   if (kw_scale.bound())
+//     return kw_scale(kw::ops::scale::Args{.x = x, .y = y, .factor = 2});
 #pragma once
 
 #include <array>
@@ -51,6 +51,7 @@ class OpSlot {
   friend class Context;
   friend class SlotSet;
   void attach(Binding* binding) noexcept;
+  const PreparedCall* find_recent(const Key& key) const noexcept;
   void remember(const PreparedCall& call) noexcept;
 
   std::string_view operation_, variant_;

@@ -179,9 +179,8 @@ CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit, co
          unit.kernel, unit.cfg, unit.arch, hex(what.source));
   }
   const KeyLock lock(cache_.lock_directory(), what.source, options_.lock_patience);
-  if (lock.waited()) {
-    if (auto found = find_by_key()) return finish(std::move(found->entry), origin_of(found->layer));
-  }
+  // Another process may have published since we looked.
+  if (auto found = find_by_key()) return finish(std::move(found->entry), origin_of(found->layer));
   return finish(compile_unit(toolchain, unit, what, stamp, identity), Origin::kCompiled);
 }
 

@@ -50,7 +50,8 @@ std::string render(const KernelBody& body, const std::string& entry, const std::
                       bounds, entry, body.args_type, body.call);
   }
   return text + fmt::format(
-                    "extern \"C\" void {}(const {}* arguments, const unsigned* grid) {{\n"
+                    "extern \"C\" __attribute__((visibility(\"default\"))) void {}(\n"
+                    "    const {}* arguments, const unsigned* grid) {{\n"
                     "  {}(*arguments, grid);\n"
                     "}}\n",
                     entry, body.args_type, body.call);

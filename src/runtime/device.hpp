@@ -47,13 +47,6 @@ class Device : public DevicePort {
   virtual void synchronize(void* stream) = 0;
   virtual std::unique_ptr<Event> create_event() = 0;
 
-  // Workspace, by the pool of workspace_pool.hpp, which has the rules of zeroed prefixes.
-  void* workspace(void* stream, std::int64_t bytes) noexcept final {
-    return workspace(stream, bytes, 0);
-  }
-  void* workspace(void* stream, std::int64_t bytes,
-                  std::int64_t zeroed_bytes) noexcept override = 0;
-
   // Graphs; Capture calls these. cancel_capture discards what was captured.
   virtual bool has_graphs() const noexcept { return false; }
   virtual void begin_capture(void* stream);

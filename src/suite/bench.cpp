@@ -21,7 +21,6 @@ namespace {
 constexpr double kColdFactor = 3;  // last-level caches that a rotation covers
 constexpr std::int64_t kMaxSets = 4096;
 constexpr double kImplausible = 1.02;  // of the measured roof
-constexpr double kNanoPoison = 0;
 
 // Sets of buffers with equal contents, and the arguments of a call on each.
 class BufferSets {
@@ -33,7 +32,7 @@ class BufferSets {
       if (i == 0) fill_inputs(set, spec.problem, spec.fill, spec.seed, platform.catalog);
       for (std::size_t t = 0; t < set.operands().size(); ++t) {
         if (!set.operands()[t].is_read())
-          set[t].poison(static_cast<std::uint8_t>(kNanoPoison));
+          set[t].poison(0);
         else if (i > 0)
           set[t].copy_elements((*sets_.front())[t]);
         set[t].upload(nullptr);

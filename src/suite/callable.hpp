@@ -16,7 +16,8 @@ namespace kw::suite {
 class Callable {
  public:
   virtual ~Callable() = default;
-  // Whether `problem` is in the domain; asked for the smaller calls that a case makes beside its own.
+  // Whether `problem` is in the domain; asked for the smaller calls that a case makes beside its
+  // own.
   virtual bool accepts(const Problem&) const { return true; }
   // Readies calls of `problem` and says what workspace they use. Throws.
   virtual WorkspaceSize prepare(const Problem& problem) = 0;

@@ -49,8 +49,7 @@ bool CheckedCall::run(std::uint8_t poison, Outputs& outputs) {
   const auto arguments = make_arguments(problem_, placed_.views());
   scratch_.arm(workspace, poison);
   if (const Status status = callable_.call(*arguments); !status) {
-    const bool harness =
-        status.code == StatusCode::kDevice || status.code == StatusCode::kInternal;
+    const bool harness = status.code == StatusCode::kDevice || status.code == StatusCode::kInternal;
     checks_.reject("launch", harness ? Reason::kDeviceError : Reason::kRejectedValid,
                    last_message());
     return false;
@@ -92,7 +91,8 @@ Difference difference(const std::vector<std::byte>& a, const std::vector<std::by
     if (std::memcmp(&a[e], &b[e], element_bytes) == 0) continue;
     if (found.elements++ == 0) found.first = e / element_bytes;
     const auto holds = [&](const std::byte* at, std::uint8_t poison) {
-      return std::all_of(at, at + element_bytes, [&](std::byte v) { return v == std::byte{poison}; });
+      return std::all_of(at, at + element_bytes,
+                         [&](std::byte v) { return v == std::byte{poison}; });
     };
     found.unwritten += holds(&a[e], kNanPoison) && holds(&b[e], kFinitePoison) ? 1 : 0;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls with everything around the outputs under watch: canaries, inputs, workspace. What a call did to
-// memory is a check; what it computed is for others to judge.
+// Calls with everything around the outputs under watch: canaries, inputs, workspace. What a call
+// did to memory is a check; what it computed is for others to judge.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace kw::suite {
 
-// What outputs and workspace hold before a call. As floats: NaN in every type; a finite value of about
-// 1e16 (f32, bf16) or 200 (f16).
+// What outputs and workspace hold before a call. As floats: NaN in every type; a finite value of
+// about 1e16 (f32, bf16) or 200 (f16).
 inline constexpr std::uint8_t kNanPoison = 0xff;
 inline constexpr std::uint8_t kFinitePoison = 0x5a;
 

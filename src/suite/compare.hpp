@@ -21,8 +21,7 @@ struct Expectation {
   std::span<const double> exact;
   // The variant's own roundings applied; empty unless the gates ask for it.
   std::span<const double> steps;
-  // Largest observed change of `exact` when inputs move by one unit roundoff of the arithmetic;
-  // empty: not measured.
+  // Change of `exact` when inputs move by one unit roundoff of the arithmetic; empty: not measured.
   std::span<const double> sensitivity;
   std::int64_t row_width = 1;
   bool independent = true;  // rows are distinct: errors average out over the tensor

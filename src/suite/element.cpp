@@ -14,6 +14,8 @@ namespace {
 
 // Elements handled by one task of a parallel loop.
 constexpr std::int64_t kChunk = 1 << 14;
+// Fewer elements are not worth a team of threads.
+constexpr std::int64_t kParallel = 1 << 18;
 
 template <typename T>
 T load(const void* address) {
@@ -88,7 +90,7 @@ template <typename Body>
 void for_each_element(const TensorView& view, Body body) {
   const std::int64_t count = view.numel();
   const std::int64_t chunks = (count + kChunk - 1) / kChunk;
-#pragma omp parallel for schedule(static) if (chunks > 1)
+#pragma omp parallel for schedule(static) if (count > kParallel)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const std::int64_t begin = chunk * kChunk;
     const std::int64_t end = std::min(count, begin + kChunk);

@@ -42,6 +42,9 @@ constexpr std::int64_t kStep = 4 * kLanes;
 constexpr std::int64_t kChunk =
     1 << 13;  // elements per task and staging buffer; a multiple of kStep
 
+// Fewer elements are not worth a team of threads.
+constexpr std::int64_t kParallel = 1 << 15;
+
 // Exponents that depend on the range of the type.
 struct Range {
   int big, tiny, mixed;
@@ -224,7 +227,7 @@ void fill_tensor(const TensorView& view, const FillKey& key) {
   const std::int64_t run =
       count == numel ? kChunk : distinct.sizes[static_cast<std::size_t>(view.rank) - 1];
   const std::int64_t runs = (count + run - 1) / run;
-  const bool parallel = runs > 1 && !self_overlaps(distinct);
+  const bool parallel = count > kParallel && !self_overlaps(distinct);
 #pragma omp parallel for schedule(static) if (parallel)
   for (std::int64_t r = 0; r < runs; ++r) {
     ElementWalk target(distinct, r * run);

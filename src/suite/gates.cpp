@@ -14,7 +14,7 @@ struct Row {
 };
 
 // For outputs whose last rounding dominates (bf16, f16). The first two rows and kLinear rest on
-// measurements (rms_norm, dot products); the others are estimates that await calibration.
+// measurements (row norms, dot products); the others are estimates that await calibration.
 Row low_precision(ToleranceClass tolerance) {
   switch (tolerance) {
     case ToleranceClass::kOneRounding:
@@ -91,6 +91,8 @@ Gates gates_for(const OutputTraits& traits) {
   }
   gates.floor = rounding_floor(traits.dtype);
   gates.arithmetic = traits.dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
+  // A gradient through a row's reduction is a difference of terms of the row's size.
+  gates.row_slack = traits.gradient ? 8 * gates.arithmetic : 0;
   gates.slack_gain = 16 + std::sqrt(static_cast<double>(traits.summed_rows));
 
   const bool low = traits.dtype == DType::kF16 || traits.dtype == DType::kBF16;

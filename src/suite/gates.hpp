@@ -32,12 +32,16 @@ struct Gates {
   double ulps = 0;             // per element, beyond the half of the final rounding
   double arithmetic = 0;       // unit roundoff of the arithmetic: 2^-24, 2^-53 for f64
   double slack_gain = 16;      // how many measured input sensitivities an element may be off
+  double row_slack = 0;        // what an element may be off, as a share of its row's largest
   double min_exact = 0;        // least share of correctly rounded elements; 0: no gate
   bool against_steps = false;  // all of these compare with the stepwise oracle
-  bool bias = false;           // |z| <= kMaxBias
+  bool bias = false;           // the mean error must be that of chance
 };
 
-inline constexpr double kMaxBias = 6;
+// Chance, in standard deviations of the mean; and what rounding itself leans by at the borders of
+// binades, in rounding floors. Truncation leans by 0.87 of these, a factor of 0.999 by 0.48.
+inline constexpr double kMaxBiasDeviations = 6;
+inline constexpr double kMaxBias = 0.06;
 inline constexpr double kMinTrust = 100;
 
 Gates gates_for(const OutputTraits& traits);

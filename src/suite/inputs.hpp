@@ -13,9 +13,6 @@
 
 namespace kw::suite {
 
-// The operation whose contract names `operation` as its backward; null when there is none.
-const Operation* find_forward(const Catalog& catalog, std::string_view operation) noexcept;
-
 // The tensors of a problem in guarded memory of a device, parallel to operands_of(problem).
 class PlacedTensors {
  public:

@@ -6,6 +6,9 @@
 
 #include <fmt/core.h>
 
+#include "kernelwright/suite/forward_link.hpp"
+#include "kernelwright/suite/sensitivity.hpp"
+
 namespace kw::suite {
 namespace {
 
@@ -66,13 +69,6 @@ double trust_in(const Operand& operand, const std::vector<Operand>& operands,
   return trust;
 }
 
-int probes_for(const Problem& problem) {
-  std::int64_t elements = 0;
-  for (const Operand& operand : operands_of(problem)) elements += operand.spec.numel();
-  if (elements <= 1 << 16) return 2;
-  return elements <= 1 << 23 ? 1 : 0;  // each probe costs another run of the reference
-}
-
 }  // namespace
 
 OutputTraits traits_of(const Case& spec, const Operand& operand, const Catalog& catalog) {
@@ -114,8 +110,7 @@ Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
   std::vector<DenseTensor> steps;
   if (needs_steps) steps = oracle.run(dense(problem), inputs);
   std::vector<std::vector<double>> sensitivity(operands.size());
-  if (needs_sensitivity)
-    sensitivity = oracle.sensitivity(wide, inputs, exact, step, probes_for(problem));
+  if (needs_sensitivity) sensitivity = suite::sensitivity(wide, inputs, exact, step, catalog);
 
   Judgement judgement;
   double trust = std::numeric_limits<double>::infinity();

@@ -2,13 +2,11 @@
 #include "kernelwright/suite/oracle.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/suite/element.hpp"
-#include "kernelwright/suite/random.hpp"
 
 namespace kw::suite {
 namespace {
@@ -26,7 +24,7 @@ class HostPort final : public DevicePort {
   void reserve_workspace(void*, std::int64_t bytes, std::int64_t) override {
     memory_.assign(static_cast<std::size_t>(bytes + 7) / 8, 0.0);
   }
-  void* workspace(void*, std::int64_t bytes) noexcept override {
+  void* workspace(void*, std::int64_t bytes, std::int64_t) noexcept override {
     return static_cast<std::size_t>(bytes) <= 8 * memory_.size() ? memory_.data() : nullptr;
   }
 
@@ -132,45 +130,10 @@ std::vector<DenseTensor> Oracle::run(const Problem& problem,
   const WorkspaceSize scratch = functions.workspace(reference->self, problem);
   if (scratch.bytes > 0) port.reserve_workspace(nullptr, scratch.bytes, scratch.zeroed_bytes);
   const auto arguments = make_arguments(problem, views);
-  throw_if_failed(functions.launch(
-      owned.plan, arguments->data(),
-      {nullptr, scratch.bytes > 0 ? port.workspace(nullptr, scratch.bytes) : nullptr}));
+  LaunchFrame frame;
+  if (scratch.bytes > 0) frame.workspace = port.workspace(nullptr, scratch.bytes, scratch.zeroed_bytes);
+  throw_if_failed(functions.launch(owned.plan, arguments->data(), frame));
   return tensors;
-}
-
-std::vector<std::vector<double>> Oracle::sensitivity(const Problem& problem,
-                                                     std::span<const std::vector<double>> inputs,
-                                                     std::span<DenseTensor> exact, double step,
-                                                     int probes) const {
-  const std::vector<Operand> operands = operands_of(problem);
-  std::vector<std::vector<double>> largest(operands.size());
-  for (int probe = 0; probe < probes; ++probe) {
-    std::vector<std::vector<double>> moved(inputs.begin(), inputs.end());
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!operands[i].is_read() || operands[i].spec.dtype != DType::kF64) continue;
-      const std::uint64_t key =
-          mix64(name_hash(operands[i].name) + static_cast<std::uint64_t>(probe));
-      const auto count = static_cast<std::int64_t>(moved[i].size());
-#pragma omp parallel for schedule(static) if (count > 4096)
-      for (std::int64_t e = 0; e < count; ++e) {
-        const double draw =
-            static_cast<double>(mix64(key ^ static_cast<std::uint64_t>(e)) >> 11) * 0x1p-52 -
-            1;  // [-1, 1)
-        moved[i][static_cast<std::size_t>(e)] *= 1 + step * draw;
-      }
-    }
-    std::vector<DenseTensor> results = run(problem, moved);
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!operands[i].is_written()) continue;
-      const std::span<const double> a = exact[i].values(), b = results[i].values();
-      largest[i].resize(a.size(), 0.0);
-      for (std::size_t e = 0; e < a.size(); ++e) {
-        const double change = std::fabs(a[e] - b[e]);
-        if (std::isfinite(change)) largest[i][e] = std::max(largest[i][e], change);
-      }
-    }
-  }
-  return largest;
 }
 
 }  // namespace kw::suite

@@ -49,14 +49,6 @@ class Oracle {
   std::vector<DenseTensor> run(const Problem& problem,
                                std::span<const std::vector<double>> inputs) const;
 
-  // Largest absolute change per element of every written operand over `probes` runs in which each
-  // f64 input element moved by up to `step` of itself; empty vectors without a probe. `exact` is
-  // run's result for `problem`.
-  std::vector<std::vector<double>> sensitivity(const Problem& problem,
-                                               std::span<const std::vector<double>> inputs,
-                                               std::span<DenseTensor> exact, double step,
-                                               int probes) const;
-
  private:
   const Catalog& catalog_;
 };

@@ -15,7 +15,7 @@
 namespace kw::suite {
 namespace {
 
-constexpr std::int64_t kMinBytes = std::int64_t{128} << 20;
+constexpr std::int64_t kMinBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kPiece = 256 << 10;  // per iteration of the parallel loop; a multiple of 64
 constexpr int kRepetitions = 9;
 

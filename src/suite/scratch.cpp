@@ -61,7 +61,7 @@ class HostScratch final : public Scratch, private DevicePort {
     if (bytes > capacity_) grow(bytes);
     std::memset(base(), 0, static_cast<std::size_t>(zeroed_bytes));
   }
-  void* workspace(void*, std::int64_t bytes) noexcept override {
+  void* workspace(void*, std::int64_t bytes, std::int64_t) noexcept override {
     return bytes <= capacity_ ? base() : nullptr;
   }
 
@@ -91,7 +91,7 @@ class PoolScratch final : public Scratch {
     if (size.bytes == 0) return;
     device_.reserve_workspace(nullptr, size.bytes, size.zeroed_bytes);
     memory_ =
-        static_cast<std::byte*>(static_cast<DevicePort&>(device_).workspace(nullptr, size.bytes));
+        static_cast<std::byte*>(device_.workspace(nullptr, size.bytes, size.zeroed_bytes));
     if (memory_ == nullptr)
       fail(Code::kInternal, "{} has no workspace of {} bytes after reserving it", device_.name(),
            size.bytes);

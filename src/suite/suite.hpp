@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The problems by which an operation is judged and timed: plain data in
 // src/ops/<operation>/suite.cpp.
-//   SuiteSpec{"rms_norm", {{"smoke", {"rms_norm/{standard,fp32} x={bf16,f16}[{1,16},64] ..."}}}}
+//   SuiteSpec{"scale", {{"smoke", {"scale/{standard,fp32} x={bf16,f16}[{1,16},64] ..."}}}}
 #pragma once
 
 #include <string>

@@ -26,6 +26,9 @@ std::size_t ulp_bin(double ulps) {
   return 6;
 }
 
+// Fewer elements are not worth a team of threads.
+constexpr std::int64_t kParallel = 1 << 18;
+
 class Comparer {
  public:
   Comparer(const TensorView& got, const Expectation& expected, const Gates& gates)
@@ -40,7 +43,7 @@ class Comparer {
     const std::int64_t rows_per_chunk = std::max<std::int64_t>(1, (1 << 14) / width);
     const std::int64_t chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
     std::vector<Tally> parts(static_cast<std::size_t>(chunks));
-#pragma omp parallel for schedule(static) if (chunks > 1)
+#pragma omp parallel for schedule(static) if (got_.numel() > kParallel)
     for (std::int64_t c = 0; c < chunks; ++c) {
       Tally& tally = parts[static_cast<std::size_t>(c)];
       const std::int64_t end = std::min(rows, (c + 1) * rows_per_chunk);
@@ -57,8 +60,16 @@ class Comparer {
     Tally row;
     const auto* base = static_cast<const std::byte*>(got_.data);
     const auto bytes = static_cast<std::int64_t>(dtype_bytes(got_.dtype));
+    double row_slack = 0;
+    if (gates_.row_slack > 0) {
+      for (const double o : expected_.exact.subspan(static_cast<std::size_t>(index * width),
+                                                    static_cast<std::size_t>(width))) {
+        if (std::isfinite(o)) row_slack = std::max(row_slack, gates_.row_slack * std::fabs(o));
+      }
+    }
     for (std::int64_t c = 0; c < width; ++c, walk.advance()) {
-      element(index * width + c, load_element(got_.dtype, base + walk.offset() * bytes), row);
+      element(index * width + c, load_element(got_.dtype, base + walk.offset() * bytes), row_slack,
+              row);
     }
     const double factor = chance(static_cast<double>(width), row.exact2, row.exact4);
     const double limit =
@@ -72,7 +83,7 @@ class Comparer {
     total.merge(row);
   }
 
-  void element(std::int64_t index, double y, Tally& t) const {
+  void element(std::int64_t index, double y, double row_slack, Tally& t) const {
     const auto at = static_cast<std::size_t>(index);
     const double o = expected_.exact[at];
     const double rounded = !expected_.steps.empty() ? expected_.steps[at] : round_to(got_.dtype, o);
@@ -115,7 +126,7 @@ class Comparer {
     t.max_ulps = std::max(t.max_ulps, ulps);
     ++t.histogram[y * rounded < 0 ? 7 : ulp_bin(ulps)];
     if (!correctly_rounded(y, o, rounded, slack)) ++t.inexact;
-    const double bound = o == 0 && slack == 0 ? 0 : (gates_.ulps + 0.5) * unit + slack;
+    const double bound = o == 0 && slack == 0 ? 0 : (gates_.ulps + 0.5) * unit + slack + row_slack;
     if (off > bound || (gates_.bitwise_value && y != rounded)) {
       ++t.over_bound;
       t.keep({index, rounded, y, ulps, off, off - bound});
@@ -183,13 +194,12 @@ void Tally::merge(const Tally& other) {
   }
   for (const Violation& violation : other.violations) keep(violation);
   shrink(violations);
-  }
+}
 
 double chance(double count, double exact2, double exact4) {
   const double effective = exact4 > 0 ? std::min(count, 3 * exact2 * exact2 / exact4) : count;
   return 1 + 5 / std::sqrt(std::max(effective, 1.0));
 }
-
 
 Tally tally(const TensorView& got, const Expectation& expected, const Gates& gates) {
   Tally total = Comparer(got, expected, gates).run();

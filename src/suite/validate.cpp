@@ -100,9 +100,9 @@ class Validation {
       Outputs again;
       if (!call.run(run % 2 == 0 ? kNanPoison : kFinitePoison, again)) return;
       if (again == expected) continue;
-      checks_.reject("repeat", Reason::kNondeterministic,
-                     fmt::format("call {} of {} differs from the others", run + 1,
-                                 options_.repeats));
+      checks_.reject(
+          "repeat", Reason::kNondeterministic,
+          fmt::format("call {} of {} differs from the others", run + 1, options_.repeats));
       return;
     }
     checks_.pass("repeat");
@@ -124,9 +124,9 @@ class Validation {
         const Operand& operand = placed_.operands()[i];
         if (!operand.is_written() || !in_batch(operand)) continue;
         if (std::equal(outputs[i].begin(), outputs[i].end(), expected[i].begin())) continue;
-        checks_.reject("batch:" + operand.name, Reason::kBatchVariant,
-                       fmt::format("the first {} of {} have other bits when computed alone", prefix,
-                                   size));
+        checks_.reject(
+            "batch:" + operand.name, Reason::kBatchVariant,
+            fmt::format("the first {} of {} have other bits when computed alone", prefix, size));
         return;
       }
       ++compared;

@@ -60,7 +60,7 @@ class QuietPort final : public DevicePort {
   const Hardware& hardware() const noexcept override { return hardware_; }
   bool is_capturing(void*) const noexcept override { return false; }
   void reserve_workspace(void*, std::int64_t, std::int64_t) override {}
-  void* workspace(void*, std::int64_t) noexcept override { return nullptr; }
+  void* workspace(void*, std::int64_t, std::int64_t) noexcept override { return nullptr; }
 
  private:
   Hardware hardware_;

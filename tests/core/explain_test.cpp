@@ -68,7 +68,7 @@ TEST_F(ExplainTest, WithAProblemTheRejectionsAreReal) {
 TEST_F(ExplainTest, ConflictingSourcesShowWhoWon) {
   settings.load_yaml(*catalog, "model:\n  ops_implementation:\n    scale_implementation: oracle\n", "m.yaml");
   settings.set(*catalog, "scale", {"narrow"}, Source::kExplicit, "--implementation");
-  settings.apply_environment(*catalog, {{"KW_OVERRIDE_SCALE", "plain"}});
+  settings.apply_environment(*catalog, {{"scale", "plain"}});
   const Context context(*catalog, settings, port);
   const Explanation explanation = explain(context, parse_problem("scale/standard x=f32[2,8]", *catalog));
   EXPECT_EQ(explanation.selected, "cpu.plain.scale");

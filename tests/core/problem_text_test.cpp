@@ -45,6 +45,7 @@ TEST_F(ProblemTextTest, WantsAndNeedsGrad) {
   EXPECT_EQ(canonical("blend/bare G=1 x=bf16[3,8] want_high=true"), "blend/bare x=bf16[3,8] want_low=true want_high=true G=1");
   EXPECT_EQ(canonical("blend/bare G=1 x=bf16[3,8] needs_grad=true"), "blend/bare x=bf16[3,8] want_rstd=true G=1");
   EXPECT_EQ(canonical("blend/bare G=1 x=bf16[3,8] needs_grad=false want_rstd=false"), "blend/bare x=bf16[3,8] G=1");
+  EXPECT_EQ(canonical("blend/bare G=1 x=bf16[3,8] high=f32[3]@4 want_low=true"), "blend/bare x=bf16[3,8] want_low=true high=f32[3]@4 G=1") << "one of a group with a layout of its own";
   EXPECT_EQ(canonical("sum_list/standard parts=f32[4]*2 want_peak=true"), "sum_list/standard parts=f32[4]*2 want_peak=true");
 }
 

@@ -43,6 +43,7 @@ TEST(Philox, MatchesTheKnownAnswers) {
   }
 }
 
+// Computed by another program (Python, whole numbers only) from the description of each fill.
 TEST(Fill, GoldenHashes) {
   struct Row {
     DType dtype;
@@ -50,11 +51,16 @@ TEST(Fill, GoldenHashes) {
     std::uint64_t seed, hash;
   };
   const Row rows[] = {
-      {DType::kF32, Fill::kNormal, 1, 0x0},    {DType::kBF16, Fill::kNormal, 1, 0x0},
-      {DType::kF16, Fill::kNormal, 1, 0x0},    {DType::kBF16, Fill::kNormal, 2, 0x0},
-      {DType::kF32, Fill::kUniform, 1, 0x0},   {DType::kBF16, Fill::kNormalOutlier, 1, 0x0},
-      {DType::kF16, Fill::kBig, 1, 0x0},       {DType::kF32, Fill::kTiny, 1, 0x0},
-      {DType::kBF16, Fill::kExactInt, 1, 0x0}, {DType::kI32, Fill::kNormal, 1, 0x0},
+      {DType::kF32, Fill::kNormal, 1, 0x5563f05b1fc6a844},
+      {DType::kBF16, Fill::kNormal, 1, 0x07a088c739afa09c},
+      {DType::kF16, Fill::kNormal, 1, 0xd252ea292233ba21},
+      {DType::kBF16, Fill::kNormal, 2, 0xe9748ae722a631f8},
+      {DType::kF32, Fill::kUniform, 1, 0x80abbe5ef4cda1e0},
+      {DType::kBF16, Fill::kNormalOutlier, 1, 0xa57387c9cea2ea1e},
+      {DType::kF16, Fill::kBig, 1, 0xecd26654ba0e1780},
+      {DType::kF32, Fill::kTiny, 1, 0x4f294aff92c18196},
+      {DType::kBF16, Fill::kExactInt, 1, 0x01ae132042488b17},
+      {DType::kI32, Fill::kNormal, 1, 0xa2982555c7999c6b},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(golden(row.dtype, row.fill, row.seed), row.hash)

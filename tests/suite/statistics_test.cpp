@@ -59,7 +59,7 @@ TEST(Sampler, StopsWhenTheMedianIsKnown) {
   EXPECT_EQ(timing.nanoseconds.stop_reason, "ci");
   EXPECT_EQ(timing.calls_per_sample, 1);
   EXPECT_GE(timing.nanoseconds.min, 30e3);
-  EXPECT_EQ(timing.nanoseconds.count, rule.min_samples);
+  EXPECT_GE(timing.nanoseconds.count, rule.min_samples);
 }
 
 TEST(Sampler, GroupsShortCallsAndObeysTime) {

@@ -73,7 +73,6 @@ class FakeDevice final : public runtime::Device {
   const Hardware& hardware() const noexcept override { return hardware_; }
   bool is_capturing(void* stream) const noexcept override;
   void reserve_workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) override;
-  using Device::workspace;
   void* workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) noexcept override;
 
   runtime::MemoryInfo memory_info() const override;

@@ -30,7 +30,6 @@ class CpuDevice final : public Device {
   bool is_capturing(void*) const noexcept override { return false; }
   // For the calling thread; freed when it ends. Another thread finds null until it reserves too.
   void reserve_workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) override;
-  using Device::workspace;
   void* workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) noexcept override;
   std::int64_t reserved_workspace_bytes() const { return pool_.reserved_bytes(); }
 

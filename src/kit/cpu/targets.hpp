@@ -9,7 +9,7 @@
 
 #include <hwy/targets.h>
 
-#include "kernelwright/kit/cpu/isa.hpp"
+#include "kernelwright/kit/shared/cpu_isa.hpp"
 
 namespace kw::kit::cpu {
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-dimensional bulk copies from global to shared memory that complete on an mbarrier. Addresses and
-// sizes are multiples of 16 bytes. sm_90 and later.
+// One-dimensional bulk copies from global to shared memory that complete on an mbarrier. Addresses
+// and sizes are multiples of 16 bytes. sm_90 and later.
 #pragma once
 
 #include "kernelwright/kit/cuda/cluster.cuh"
 
 namespace kw::kit::cuda {
 
-// A barrier for one arriving thread. Other threads may use it after fence_barriers and a block barrier.
+// A barrier for one arriving thread. Other threads may use it after fence_barriers and a block
+// barrier.
 inline void init_barrier(u32 barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
@@ -18,12 +19,14 @@ inline void fence_barriers() {
 
 // Arrives, and makes the phase wait for `bytes` of copies.
 inline void expect_bytes(u32 barrier, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 
 inline void bulk_load(u32 to, const void* from, u32 bytes, u32 barrier) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
       "l"(from), "r"(bytes), "r"(barrier)
       : "memory");
 }

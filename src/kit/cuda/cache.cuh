@@ -8,38 +8,38 @@
 
 namespace kw::kit::cuda {
 
-#define KW_LOAD(modifiers)                                                                        \
-  if constexpr (kBytes == 16) {                                                                   \
-    asm volatile("ld.global.nc" modifiers ".v4.b32 {%0, %1, %2, %3}, [%4];"                       \
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])                 \
-                 : "l"(address));                                                                 \
-  } else if constexpr (kBytes == 8) {                                                             \
-    asm volatile("ld.global.nc" modifiers ".v2.b32 {%0, %1}, [%2];"                               \
-                 : "=r"(words[0]), "=r"(words[1])                                                 \
-                 : "l"(address));                                                                 \
-  } else if constexpr (kBytes == 4) {                                                             \
-    asm volatile("ld.global.nc" modifiers ".b32 %0, [%1];" : "=r"(words[0]) : "l"(address));      \
-  } else {                                                                                        \
-    unsigned short half;                                                                          \
-    asm volatile("ld.global.nc" modifiers ".b16 %0, [%1];" : "=h"(half) : "l"(address));          \
-    words[0] = half;                                                                              \
+#define KW_LOAD(modifiers)                                                                   \
+  if constexpr (kBytes == 16) {                                                              \
+    asm volatile("ld.global.nc" modifiers ".v4.b32 {%0, %1, %2, %3}, [%4];"                  \
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])            \
+                 : "l"(address));                                                            \
+  } else if constexpr (kBytes == 8) {                                                        \
+    asm volatile("ld.global.nc" modifiers ".v2.b32 {%0, %1}, [%2];"                          \
+                 : "=r"(words[0]), "=r"(words[1])                                            \
+                 : "l"(address));                                                            \
+  } else if constexpr (kBytes == 4) {                                                        \
+    asm volatile("ld.global.nc" modifiers ".b32 %0, [%1];" : "=r"(words[0]) : "l"(address)); \
+  } else {                                                                                   \
+    unsigned short half;                                                                     \
+    asm volatile("ld.global.nc" modifiers ".b16 %0, [%1];" : "=h"(half) : "l"(address));     \
+    words[0] = half;                                                                         \
   }
 
-#define KW_STORE(modifiers)                                                                       \
-  if constexpr (kBytes == 16) {                                                                   \
-    asm volatile("st.global" modifiers ".v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address),          \
-                 "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])                       \
-                 : "memory");                                                                     \
-  } else if constexpr (kBytes == 8) {                                                             \
-    asm volatile("st.global" modifiers ".v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]),   \
-                 "r"(words[1])                                                                    \
-                 : "memory");                                                                     \
-  } else if constexpr (kBytes == 4) {                                                             \
+#define KW_STORE(modifiers)                                                                        \
+  if constexpr (kBytes == 16) {                                                                    \
+    asm volatile("st.global" modifiers ".v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address),           \
+                 "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])                        \
+                 : "memory");                                                                      \
+  } else if constexpr (kBytes == 8) {                                                              \
+    asm volatile("st.global" modifiers ".v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]),    \
+                 "r"(words[1])                                                                     \
+                 : "memory");                                                                      \
+  } else if constexpr (kBytes == 4) {                                                              \
     asm volatile("st.global" modifiers ".b32 [%0], %1;" ::"l"(address), "r"(words[0]) : "memory"); \
-  } else {                                                                                        \
-    asm volatile("st.global" modifiers ".b16 [%0], %1;" ::"l"(address),                           \
-                 "h"(static_cast<unsigned short>(words[0]))                                       \
-                 : "memory");                                                                     \
+  } else {                                                                                         \
+    asm volatile("st.global" modifiers ".b16 [%0], %1;" ::"l"(address),                            \
+                 "h"(static_cast<unsigned short>(words[0]))                                        \
+                 : "memory");                                                                      \
   }
 
 // `address` is a multiple of kBytes. A 2-byte value fills the low half of its word.

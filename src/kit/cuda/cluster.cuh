@@ -19,14 +19,16 @@ inline u32 cluster_rank() {
 }
 
 // Releases this thread's stores to the cluster; the wait acquires those of all threads.
-inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+inline void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
 inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 // Writes to the same variable of block `rank`. That block must have started: see cluster_arrive.
 inline void store_to_peer(float* variable, u32 rank, float value) {
   asm volatile(
-      "{ .reg .b32 peer; mapa.shared::cluster.u32 peer, %0, %1; st.shared::cluster.f32 [peer], %2; }" ::"r"(
-          shared_address(variable)),
+      "{ .reg .b32 peer; mapa.shared::cluster.u32 peer, %0, %1; st.shared::cluster.f32 [peer], %2; "
+      "}" ::"r"(shared_address(variable)),
       "r"(rank), "f"(value)
       : "memory");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random words, Philox4x32-10: bit for bit those of suite/random.hpp, so that a fill on
-// the device equals the fill on the host.
+// Counter-based random words, Philox4x32-10: bit for bit those of suite/random.hpp, so that a fill
+// on the device equals the fill on the host.
 #pragma once
 
 #include "kernelwright/kit/cuda/types.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the threads of a row: lanes of a warp, warps of a block, blocks of a cluster. The tree is
-// fixed by the template arguments, so equal inputs give equal bits.
+// Sums over the threads of a row: lanes of a warp, warps of a block, blocks of a cluster. The tree
+// is fixed by the template arguments, so equal inputs give equal bits.
 #pragma once
 
 #include "kernelwright/kit/cuda/cluster.cuh"
@@ -17,22 +17,26 @@ constexpr int power_of_two_from(int n) {
 template <int kLanes>
 inline float lane_sum(float value) {
 #pragma unroll
-  for (int step = kLanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffU, value, step);
+  for (int step = kLanes / 2; step > 0; step /= 2)
+    value += __shfl_xor_sync(0xffffffffU, value, step);
   return value;
 }
 
 // Shared memory for row_sum over kThreads threads of each of kBlocks blocks, in floats, for one row
 // group. Two sets, used in turn, make one barrier per sum enough.
 template <int kThreads, int kBlocks, int kValues>
-inline constexpr int kRowSumSlots =
-    kThreads <= 32 && kBlocks == 1 ? 0 : kBlocks * ((kThreads + 31) / 32) * kValues;
+inline constexpr int kRowSumSlots = kThreads <= 32 && kBlocks == 1
+                                        ? 0
+                                        : kBlocks*((kThreads + 31) / 32) * kValues;
 
-// Sums each of `values` over the kThreads threads (a power of two to 32, or a multiple of 32) of a row
-// in each of kBlocks blocks. Beyond one warp, every thread of the block (of the cluster) must call it.
+// Sums each of `values` over the kThreads threads (a power of two to 32, or a multiple of 32) of a
+// row in each of kBlocks blocks. Beyond one warp, every thread of the block (of the cluster) must
+// call it.
 template <int kThreads, int kBlocks, int kValues>
 inline void row_sum(float (&values)[kValues], float* slots) {
 #pragma unroll
-  for (int i = 0; i < kValues; ++i) values[i] = lane_sum<(kThreads < 32 ? kThreads : 32)>(values[i]);
+  for (int i = 0; i < kValues; ++i)
+    values[i] = lane_sum<(kThreads < 32 ? kThreads : 32)>(values[i]);
   if constexpr (kThreads > 32 || kBlocks > 1) {
     static_assert(kThreads % 32 == 0, "a row of several warps has whole warps");
     constexpr int kWarps = kThreads / 32, kSums = kWarps * kBlocks;

@@ -40,7 +40,9 @@ inline float to_f32(u32 word) {
   } else {
     static_assert(kSame<T, f16>);
     float value;
-    asm("{ .reg .b16 h, unused; mov.b32 {h, unused}, %1; cvt.f32.f16 %0, h; }" : "=f"(value) : "r"(word));
+    asm("{ .reg .b16 h, unused; mov.b32 {h, unused}, %1; cvt.f32.f16 %0, h; }"
+        : "=f"(value)
+        : "r"(word));
     return value;
   }
 }
@@ -73,15 +75,19 @@ inline u32 pack_pair(float first, float second) {
 
 template <typename T>
 inline u32 from_f32(float value) {
-  if constexpr (kSame<T, float>) return f32_to_bits(value);
-  else return pack_pair<T>(value, 0.0F);
+  if constexpr (kSame<T, float>)
+    return f32_to_bits(value);
+  else
+    return pack_pair<T>(value, 0.0F);
 }
 
 // The nearest value of T.
 template <typename T>
 inline float rounded(float value) {
-  if constexpr (kSame<T, float>) return value;
-  else return to_f32<T>(from_f32<T>(value));
+  if constexpr (kSame<T, float>)
+    return value;
+  else
+    return to_f32<T>(from_f32<T>(value));
 }
 
 // fp8 pairs in the low 16 bits, the first in the low byte; finite values saturate. sm_89 and later.

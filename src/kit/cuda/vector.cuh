@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kCount neighbouring elements of T in registers, packed as in memory: loaded and stored in pieces of
-// the access width that alignment allows, computed on as f32.
+// kCount neighbouring elements of T in registers, packed as in memory: loaded and stored in pieces
+// of the access width that alignment allows, computed on as f32.
 #pragma once
 
 #include "kernelwright/kit/cuda/cache.cuh"
@@ -20,7 +20,8 @@ struct Vector {
     if constexpr (kPiece >= 4 || kPiece == kBytes) {
 #pragma unroll
       for (int i = 0; i < kBytes / kPiece; ++i) {
-        load_words<kPiece, kPolicy>(words + i * kPiece / 4, static_cast<const char*>(address) + i * kPiece);
+        load_words<kPiece, kPolicy>(words + i * kPiece / 4,
+                                    static_cast<const char*>(address) + i * kPiece);
       }
     } else {
 #pragma unroll

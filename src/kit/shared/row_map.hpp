@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row number -> element offset, for tensors whose leading dimensions are strided. Shared by host and
-// device: plain structs that travel in kernel arguments. Freestanding.
+// Row number -> element offset, for tensors whose leading dimensions are strided. Shared by host
+// and device: plain structs that travel in kernel arguments. Freestanding.
 #pragma once
 
 namespace kw::kit {

@@ -3,8 +3,8 @@
 // toolchain can read it.
 #pragma once
 
-#include "kernelwright/kit/cpu/isa.hpp"
 #include "kernelwright/kit/shared/cache_policy.hpp"
+#include "kernelwright/kit/shared/cpu_isa.hpp"
 #include "kernelwright/kit/shared/row_map.hpp"
 
 namespace kw::ops::rms_norm {
@@ -45,8 +45,8 @@ constexpr bool weighted(Variant variant) { return variant != Variant::kUnweighte
 
 // How the columns of a row lie on threads. cuda.jit, both directions: a row is spread over
 // `threads_per_row` threads of each of `cluster` blocks; every block takes one contiguous slice of
-// `vectors` accesses a thread, access v of thread t at column ((rank * vectors + v) * threads_per_row +
-// t) * width. The order of summation follows from this and nothing else.
+// `vectors` accesses a thread, access v of thread t at column ((rank * vectors + v) *
+// threads_per_row + t) * width. The order of summation follows from this and nothing else.
 struct RowTiling {
   int width;    // elements of one access
   int vectors;  // accesses of a thread
@@ -77,7 +77,7 @@ struct CudaForwardCfg {
   int cluster = 1;
   bool reload = false;  // reads the row twice instead of keeping it in registers
   int rows_per_block = 1;
-  int unroll = 1;  // rows that a thread has in flight
+  int unroll = 1;      // rows that a thread has in flight
   int min_blocks = 1;  // on a multiprocessor; caps registers
   CachePolicy load = CachePolicy::kDefault;
   CachePolicy store = CachePolicy::kDefault;
@@ -103,8 +103,8 @@ struct CudaForwardCfg {
   }
 };
 
-// cuda.jit.rms_norm_backward: a fixed number of clusters walk the rows, each with one partial sum of
-// dweight; a second kernel adds the partials.
+// cuda.jit.rms_norm_backward: a fixed number of clusters walk the rows, each with one partial sum
+// of dweight; a second kernel adds the partials.
 struct CudaBackwardCfg {
   Variant variant = Variant::kStandard;
   Element element = Element::kBF16;
@@ -124,7 +124,8 @@ struct CudaBackwardCfg {
   int rows_per_block = 1;
   int unroll = 1;
   int stages = 0;  // rows of x and dy that are copied ahead into shared memory; 0: read by threads
-  bool prefetch = false;  // without stages: the next rows are read before the present ones are summed
+  bool prefetch =
+      false;  // without stages: the next rows are read before the present ones are summed
   int min_blocks = 1;
   int partials = 264;  // at most; a static choice, never that of the device at hand
   CachePolicy load = CachePolicy::kDefault;
@@ -210,7 +211,8 @@ constexpr long long backward_workspace_bytes(const CudaBackwardCfg& cfg, long lo
   return cfg.want_dweight ? 4LL * backward_partials(cfg, rows) * cfg.hidden : 0;
 }
 
-// The second kernel of the backward: one warp-wide column strip a block, kReduceLanes partials at once.
+// The second kernel of the backward: one warp-wide column strip a block, kReduceLanes partials at
+// once.
 inline constexpr int kReduceColumns = 32, kReduceLanes = 32;
 inline constexpr int kReduceThreads = kReduceColumns * kReduceLanes;
 
@@ -256,7 +258,8 @@ constexpr const char* row_objection(const auto& cfg) {
     return "min_blocks blocks must fit a multiprocessor";
   }
   if (!power_of_two(cfg.cluster) || cfg.cluster > 16) return "cluster is 1, 2, 4, 8 or 16";
-  if (cfg.cluster > 1 && threads % 32 != 0) return "a row on several blocks has whole warps in each";
+  if (cfg.cluster > 1 && threads % 32 != 0)
+    return "a row on several blocks has whole warps in each";
   if (cfg.reload && (cfg.cluster > 1 || cfg.rows_per_block > 1 || cfg.unroll > 1)) {
     return "reload takes one row a block";
   }
@@ -271,7 +274,8 @@ constexpr int row_registers(const auto& cfg) {
 constexpr const char* objection(const CudaForwardCfg& cfg) {
   if (const char* why = row_objection(cfg)) return why;
   if (!cfg.reload && row_registers(cfg) > 32) return "the row does not fit in registers";
-  if (!cfg.reload && row_registers(cfg) * cfg.unroll > 48) return "unroll: the rows do not fit in registers";
+  if (!cfg.reload && row_registers(cfg) * cfg.unroll > 48)
+    return "unroll: the rows do not fit in registers";
   return nullptr;
 }
 
@@ -295,7 +299,8 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
     if (!cfg.reload && row_registers(cfg) * rows > 32) return "the rows do not fit in registers";
     return nullptr;
   }
-  if (cfg.reload || cfg.unroll > 1 || cfg.prefetch) return "stages exclude reload, unroll and prefetch";
+  if (cfg.reload || cfg.unroll > 1 || cfg.prefetch)
+    return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
   if (cfg.access != 16) return "stages need 16-byte rows";
   if (backward_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
@@ -304,8 +309,8 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
 
 // Of a device, for the choice of geometry.
 struct CudaLimits {
-  int max_cluster = 16;                 // 1 before sm_90, 8 on sm_120
-  int max_shared_bytes = 227 * 1024;    // of one block; 0 without bulk copies (before sm_90)
+  int max_cluster = 16;               // 1 before sm_90, 8 on sm_120
+  int max_shared_bytes = 227 * 1024;  // of one block; 0 without bulk copies (before sm_90)
 };
 
 constexpr int clamp(int value, int low, int high) {
@@ -319,7 +324,8 @@ constexpr int power_of_two_from(int n) {
 
 // Threads and blocks for `accesses` of a row: a power of two up to a warp, then whole warps of
 // `few` accesses a thread, then up to `many`, then clusters. Fails (false) where even those end.
-constexpr bool tile_row(auto& cfg, int accesses, int few, int many, int max_threads, int max_cluster) {
+constexpr bool tile_row(auto& cfg, int accesses, int few, int many, int max_threads,
+                        int max_cluster) {
   cfg.cluster = 1;
   if (accesses <= 128) {
     cfg.threads_per_row = clamp(power_of_two_from(accesses), 1, 32);
@@ -330,8 +336,9 @@ constexpr bool tile_row(auto& cfg, int accesses, int few, int many, int max_thre
   return cfg.cluster <= max_cluster;
 }
 
-// Geometry where no table knows better. Threads and cluster, which fix the order of summation, follow
-// from static facts and the device; `rows` only says whether there is work for several rows a thread.
+// Geometry where no table knows better. Threads and cluster, which fix the order of summation,
+// follow from static facts and the device; `rows` only says whether there is work for several rows
+// a thread.
 constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, CudaLimits limits) {
   const int registers = cfg.access < 4 ? 1 : cfg.access / 4;
   const int accesses = cfg.hidden / row_tiling(cfg).width;
@@ -355,8 +362,8 @@ constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limi
   cfg.stages = 0;
   cfg.prefetch = cfg.reload = false;
   const bool bulk = cfg.access == 16 && limits.max_shared_bytes > 0 && accesses > 128;
-  const bool fits = tile_row(cfg, accesses, divide_up(16, width), divide_up(width == 4 ? 16 : 32, width), 512,
-                             limits.max_cluster);
+  const bool fits = tile_row(cfg, accesses, divide_up(16, width),
+                             divide_up(width == 4 ? 16 : 32, width), 512, limits.max_cluster);
   if (fits && bulk) {
     // Two blocks a multiprocessor where at least two stages of each fit.
     const int stage = 2 * row_tiling(cfg).slice * element_bytes(cfg.element);

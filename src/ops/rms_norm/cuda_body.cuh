@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA kernels of rms_norm and rms_norm_backward: one unit is this file, a constexpr Cfg and one
-// entry that calls forward, backward or reduce_dweight. All arithmetic is f32. Includes kit only.
+// The CUDA kernels of rms_norm and rms_norm_backward: one unit is this file, a constexpr Cfg and
+// one entry that calls forward, backward or reduce_dweight. All arithmetic is f32. Includes kit
+// only.
 #pragma once
 
 #include "kernelwright/kit/cuda/bulk.cuh"
@@ -55,8 +56,10 @@ struct Share {
   }
   // Elements from the row's base to `column`.
   static i64 at(int column, i64 step) {
-    if constexpr (kCfg.unit_stride) return column;
-    else return column * step;
+    if constexpr (kCfg.unit_stride)
+      return column;
+    else
+      return column * step;
   }
 
   Access read(const T* row, int column, i64 step, bool present) const {
@@ -74,7 +77,8 @@ struct Share {
     WeightAccess access;
     access.clear();
     if (present) {
-      access.template load<kCfg.weight_access>(static_cast<const Weight*>(weight) + at(column, step));
+      access.template load<kCfg.weight_access>(static_cast<const Weight*>(weight) +
+                                               at(column, step));
     }
     return access;
   }
@@ -98,7 +102,8 @@ struct Weights<Mine, false> {
 
 // y of one access, in the rounding order of the variant. `scale` is r, rounded in `unweighted`.
 template <auto kCfg, typename Mine>
-inline void normalise(float (&values)[Mine::kWidth], float scale, const typename Mine::WeightAccess& access) {
+inline void normalise(float (&values)[Mine::kWidth], float scale,
+                      const typename Mine::WeightAccess& access) {
 #pragma unroll
   for (int j = 0; j < Mine::kWidth; ++j) values[j] *= scale;
   if constexpr (Mine::kWeighted) {
@@ -191,8 +196,10 @@ inline void forward_rows(const CudaForwardArgs& args) {
       if (!mine.inside(v)) continue;
       float values[kWidth];
       x[u][v].unpack(values);
-      if constexpr (Mine::kWeighted) normalise<kCfg, Mine>(values, scale, weights.access[v]);
-      else normalise<kCfg, Mine>(values, scale, {});
+      if constexpr (Mine::kWeighted)
+        normalise<kCfg, Mine>(values, scale, weights.access[v]);
+      else
+        normalise<kCfg, Mine>(values, scale, {});
       mine.write(to, mine.column(v), args.y_step, values);
     }
     if (kCfg.want_rstd && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
@@ -234,8 +241,10 @@ inline void forward_reload(const CudaForwardArgs& args) {
 template <CudaForwardCfg kCfg>
 inline void forward(const CudaForwardArgs& args) {
   static_assert(objection(kCfg) == nullptr);
-  if constexpr (kCfg.reload) forward_reload<kCfg>(args);
-  else forward_rows<kCfg>(args);
+  if constexpr (kCfg.reload)
+    forward_reload<kCfg>(args);
+  else
+    forward_rows<kCfg>(args);
 }
 
 // Backward. Per row: r, and c = mean(m * xh) = r * sum(m * x) / C; then dx = r * (m - xh * c).
@@ -259,7 +268,8 @@ struct RowTerms {
   }
 
   template <int kWidth>
-  static void add(float* sums, const float (&x)[kWidth], float (&dy)[kWidth], const float (&weight)[kWidth]) {
+  static void add(float* sums, const float (&x)[kWidth], float (&dy)[kWidth],
+                  const float (&weight)[kWidth]) {
     if constexpr (kSquares) add_squares(sums[0], x);
     if constexpr (kDot) {
       upstream(dy, weight);
@@ -345,7 +355,8 @@ struct DweightSum {
 #pragma unroll
       for (int step = kGroups / 2; step > 0; step /= 2) {
         __syncthreads();
-        if (mine.group >= step && mine.group < 2 * step) each(mine, exchange + (mine.group - step) * kColumns, false);
+        if (mine.group >= step && mine.group < 2 * step)
+          each(mine, exchange + (mine.group - step) * kColumns, false);
         __syncthreads();
         if (mine.group < step) each(mine, exchange + mine.group * kColumns, true);
       }
@@ -359,7 +370,8 @@ struct DweightSum {
       constexpr int kPiece = kWidth < 4 ? kWidth : 4;
 #pragma unroll
       for (int at = 0; at < kWidth; at += kPiece) {
-        store_words<kPiece * 4, CachePolicy::kDefault>(partial + mine.column(v) + at, access.words + at);
+        store_words<kPiece * 4, CachePolicy::kDefault>(partial + mine.column(v) + at,
+                                                       access.words + at);
       }
     }
   }
@@ -372,8 +384,10 @@ struct DweightSum {
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) {
         float& slot = shared[(v * kWidth + j) * Mine::kThreads + mine.lane];
-        if (add) sum[v][j] += slot;
-        else slot = sum[v][j];
+        if (add)
+          sum[v][j] += slot;
+        else
+          slot = sum[v][j];
       }
     }
   }
@@ -381,10 +395,11 @@ struct DweightSum {
 
 // Computes the rows in `x`, `dy` (one per u): sums, dx, and the share of dweight.
 // `summed` runs between the sums and their use.
-template <CudaBackwardCfg kCfg, int kRows, typename Mine, typename Read, typename WeightOf, typename Summed>
-inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 first_row, const float* rstd,
-                           float* slots, DweightSum<kCfg>& dweight, const Read& read, const WeightOf& weight_of,
-                           const Summed& summed) {
+template <CudaBackwardCfg kCfg, int kRows, typename Mine, typename Read, typename WeightOf,
+          typename Summed>
+inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 first_row,
+                           const float* rstd, float* slots, DweightSum<kCfg>& dweight,
+                           const Read& read, const WeightOf& weight_of, const Summed& summed) {
   using Terms = RowTerms<kCfg>;
   using T = typename Mine::T;
   constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kSize = Terms::kSize;
@@ -451,11 +466,11 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   dweight.clear();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
-  const auto read = [&](int u, int v, float (&x)[kWidth], float (&dy)[kWidth]) {
+  const auto read = [&](int u, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
     rows.x[u][v].unpack(x);
     rows.dy[u][v].unpack(dy);
   };
-  const auto weight_of = [&](int v, float (&weight)[kWidth]) {
+  const auto weight_of = [&](int v, float(&weight)[kWidth]) {
     if constexpr (Mine::kWeighted && kCfg.want_dx) {
       weights.access[v].unpack(weight);
     } else {
@@ -468,10 +483,12 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   for (i64 head = row - mine.group; head < args.rows; head += pace, row += pace, turn ^= 1) {
     BackwardRows<kCfg> next;
     if constexpr (kCfg.prefetch) next.load(mine, args, row + pace);
-    backward_group<kCfg, kUnroll>(mine, args, row, rows.rstd, slots[turn] + mine.group * kSlots, dweight, read,
-                                  weight_of, [] {});
-    if constexpr (kCfg.prefetch) rows = next;
-    else if (head + pace < args.rows) rows.load(mine, args, row + pace);
+    backward_group<kCfg, kUnroll>(mine, args, row, rows.rstd, slots[turn] + mine.group * kSlots,
+                                  dweight, read, weight_of, [] {});
+    if constexpr (kCfg.prefetch)
+      rows = next;
+    else if (head + pace < args.rows)
+      rows.load(mine, args, row + pace);
   }
   if constexpr (kCfg.want_dweight) {
     dweight.write(mine, args.partials + static_cast<i64>(cluster) * kCfg.hidden);
@@ -500,18 +517,23 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   // By one thread: rows head .. head + kRows - 1 into `stage`.
   const auto fetch = [&](i64 head, int stage) {
     if (head >= args.rows) return;
-    const u32 barrier = barriers + static_cast<u32>(stage) * 8, to = ring + static_cast<u32>(stage) * 2 * kTensorBytes;
+    const u32 barrier = barriers + static_cast<u32>(stage) * 8,
+              to = ring + static_cast<u32>(stage) * 2 * kTensorBytes;
     const int column = mine.first;  // lane 0: that of the slice
     const int left = kCfg.hidden - column;
-    const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes : left > 0 ? static_cast<u32>(left) * sizeof(T) : 0;
+    const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes
+                      : left > 0                  ? static_cast<u32>(left) * sizeof(T)
+                                                  : 0;
     const int count = args.rows - head < kRows ? static_cast<int>(args.rows - head) : kRows;
     expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
     if (bytes == 0) return;
     for (int i = 0; i < count; ++i) {
       const RowIndex<kCfg.leading> index(head + i, args.map);
       const u32 row = static_cast<u32>(i) * kRowBytes;
-      bulk_load(to + row, static_cast<const T*>(args.x) + index.offset(args.x_rows) + column, bytes, barrier);
-      bulk_load(to + kTensorBytes + row, static_cast<const T*>(args.dy) + index.offset(args.dy_rows) + column, bytes,
+      bulk_load(to + row, static_cast<const T*>(args.x) + index.offset(args.x_rows) + column, bytes,
+                barrier);
+      bulk_load(to + kTensorBytes + row,
+                static_cast<const T*>(args.dy) + index.offset(args.dy_rows) + column, bytes,
                 barrier);
     }
   };
@@ -528,11 +550,12 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   __syncthreads();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
-  const auto weight_of = [&](int v, float (&weight)[kWidth]) {
+  const auto weight_of = [&](int v, float(&weight)[kWidth]) {
     if constexpr (kWeightStays) {
       weights.access[v].unpack(weight);
     } else if constexpr (Mine::kWeighted && kCfg.want_dx) {
-      mine.read_weight(args.weight, mine.column(v), args.weight_step, mine.inside(v)).unpack(weight);
+      mine.read_weight(args.weight, mine.column(v), args.weight_step, mine.inside(v))
+          .unpack(weight);
     } else {
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) weight[j] = 1.0F;
@@ -547,10 +570,10 @@ inline void backward_staged(const CudaBackwardArgs& args) {
       rstd[0] = args.rstd[RowIndex<kCfg.leading>(row, args.map).offset(args.rstd_rows)];
     }
     wait_barrier(barriers + static_cast<u32>(stage) * 8, parity);
-    const u32 here = ring + static_cast<u32>(stage) * 2 * kTensorBytes + static_cast<u32>(mine.group) * kRowBytes +
-                     static_cast<u32>(mine.lane) * 16;
+    const u32 here = ring + static_cast<u32>(stage) * 2 * kTensorBytes +
+                     static_cast<u32>(mine.group) * kRowBytes + static_cast<u32>(mine.lane) * 16;
     // Read again after the sums: shared memory is cheaper than registers.
-    const auto read = [&](int, int v, float (&x)[kWidth], float (&dy)[kWidth]) {
+    const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
       typename Mine::Access x_access, dy_access;
       x_access.clear();
       dy_access.clear();
@@ -564,10 +587,11 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     // A barrier later, all have left the stage of the turn before: fill it.
     const auto refill = [&] {
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
-      if (threadIdx.x == 0) fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
+      if (threadIdx.x == 0)
+        fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
     };
-    backward_group<kCfg, 1>(mine, args, row, rstd, slots[turn] + mine.group * kSlots, dweight, read, weight_of,
-                            refill);
+    backward_group<kCfg, 1>(mine, args, row, rstd, slots[turn] + mine.group * kSlots, dweight, read,
+                            weight_of, refill);
     if (++stage == kStages) {
       stage = 0;
       parity ^= 1;
@@ -578,8 +602,8 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   }
 }
 
-// Any width: rows are read twice, and the partial sum of dweight stays in memory, each element with the
-// one thread that owns it.
+// Any width: rows are read twice, and the partial sum of dweight stays in memory, each element with
+// the one thread that owns it.
 template <CudaBackwardCfg kCfg>
 inline void backward_reload(const CudaBackwardArgs& args) {
   using Mine = Share<kCfg>;
@@ -594,7 +618,8 @@ inline void backward_reload(const CudaBackwardArgs& args) {
     const RowIndex<kCfg.leading> index(row, args.map);
     const T* from_x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
     const T* from_dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
-    const auto read = [&](int column, float (&x)[kWidth], float (&dy)[kWidth], float (&weight)[kWidth]) {
+    const auto read = [&](int column, float(&x)[kWidth], float(&dy)[kWidth],
+                          float(&weight)[kWidth]) {
       mine.read(from_x, column, args.x_step, true).unpack(x);
       mine.read(from_dy, column, args.dy_step, true).unpack(dy);
       mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted).unpack(weight);
@@ -609,7 +634,8 @@ inline void backward_reload(const CudaBackwardArgs& args) {
       }
       row_sum<Mine::kThreads, 1>(sums, slots[turn]);
     }
-    const Terms terms(sums, kCfg.has_rstd ? args.rstd[index.offset(args.rstd_rows)] : 0.0F, args.eps);
+    const Terms terms(sums, kCfg.has_rstd ? args.rstd[index.offset(args.rstd_rows)] : 0.0F,
+                      args.eps);
     T* to = static_cast<T*>(args.dx) + index.offset(args.dx_rows);
     const bool fresh = row == blockIdx.x;
 #pragma unroll 2
@@ -631,9 +657,12 @@ inline void backward_reload(const CudaBackwardArgs& args) {
 template <CudaBackwardCfg kCfg>
 inline void backward(const CudaBackwardArgs& args) {
   static_assert(objection(kCfg) == nullptr);
-  if constexpr (kCfg.reload) backward_reload<kCfg>(args);
-  else if constexpr (kCfg.stages > 0) backward_staged<kCfg>(args);
-  else backward_rows<kCfg>(args);
+  if constexpr (kCfg.reload)
+    backward_reload<kCfg>(args);
+  else if constexpr (kCfg.stages > 0)
+    backward_staged<kCfg>(args);
+  else
+    backward_rows<kCfg>(args);
 }
 
 // dweight = sum of the partial rows: kReduceLanes interleaved sums a column, then a tree.
@@ -641,7 +670,8 @@ template <CudaBackwardCfg kCfg>
 inline void reduce_dweight(const CudaBackwardArgs& args) {
   using Weight = typename StorageOf<kCfg.weight>::Type;
   __shared__ float sums[kReduceLanes][kReduceColumns + 1];
-  const int at = static_cast<int>(threadIdx.x) % kReduceColumns, lane = static_cast<int>(threadIdx.x) / kReduceColumns;
+  const int at = static_cast<int>(threadIdx.x) % kReduceColumns,
+            lane = static_cast<int>(threadIdx.x) / kReduceColumns;
   const int column = static_cast<int>(blockIdx.x) * kReduceColumns + at;
   float sum = 0;
   if (column < kCfg.hidden) {
@@ -658,7 +688,8 @@ inline void reduce_dweight(const CudaBackwardArgs& args) {
   if (at == 0 && target < kCfg.hidden) {
     Vector<Weight, 1> access;
     access.pack({total});
-    access.template store<sizeof(Weight)>(static_cast<Weight*>(args.dweight) + target * args.dweight_step);
+    access.template store<sizeof(Weight)>(static_cast<Weight*>(args.dweight) +
+                                          target * args.dweight_step);
   }
 }
 

@@ -7,19 +7,9 @@
 #include <cstdint>
 
 #include "kernelwright/base/tensor.hpp"
-#include "kernelwright/kit/cpu/isa.hpp"
+#include "kernelwright/ops/rms_norm/cfg.hpp"
 
 namespace kw::ops::rms_norm::native {
-
-using kit::cpu::Isa;
-
-// r = 1 / sqrt(mean(x^2) + eps), and rnd rounds to T:
-enum class Variant : int {
-  kStandard = 0,    // rnd(rnd(x r) w)
-  kFp32 = 1,        // rnd(x r w)
-  kQwen3_5 = 2,     // rnd(x r (1 + w))
-  kUnweighted = 3,  // rnd(x rnd(r)); weight is ignored
-};
 
 // Any strides, any alignment that suits the element type. Outputs overlap nothing.
 struct ForwardCall {

@@ -160,7 +160,7 @@ const Contract& BlendArgs::contract() {
       .variants = {{"weighted", "with weight", ToleranceClass::kTwoRoundings}, {"bare", "without", ToleranceClass::kOneRounding}},
       .numerical_mode = "f32", .backward = {}, .field = {},
       .constrain = [](const Problem& p) -> std::optional<std::string> {
-        if (!p.has("window") || !p.number("flip")) return std::nullopt;
+        if (!p.has("window") || p.number("flip") == 0) return std::nullopt;
         return "window and flip exclude each other; leave one out";
       },
       .flops = [](const Problem& p) { return 3.0 * static_cast<double>(p.rows()); }, .bytes = nullptr});

@@ -46,7 +46,6 @@ class TestPort final : public DevicePort {
     std::memset(block.memory.get(), 0xA5, static_cast<std::size_t>(block.bytes));
     std::memset(block.memory.get(), 0, static_cast<std::size_t>(block.zeroed));
   }
-  void* workspace(void* stream, std::int64_t bytes) noexcept override { return workspace(stream, bytes, 0); }
   void* workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) noexcept override {
     const std::lock_guard lock(mutex_);
     const auto it = blocks_.find({stream, std::this_thread::get_id()});

@@ -85,7 +85,7 @@ Status forward(const Plan& plan, const AffineArgs& args, const LaunchFrame& fram
         base[width * bytes] ^= 0x11;
       break;
     case Sabotage::kReadsOutput:
-      if (some) y[0] += before[0];
+      if (some) y[0] += before[0] * 0.5;
       break;
     case Sabotage::kReadsWorkspace:
       if (some) y[0] += workspace[100];
@@ -105,10 +105,10 @@ Status forward(const Plan& plan, const AffineArgs& args, const LaunchFrame& fram
         if (std::isnan(x[i - width])) y[i] = std::numeric_limits<double>::quiet_NaN();
       break;
     case Sabotage::kBatchDependent:
-      if (rows >= 4) y[0] += std::fabs(y[0]) * 0x1p-10;
+      if (rows >= 4) y[0] += std::fabs(y[0]) * 0x1p-22;
       break;
     case Sabotage::kNondeterministic:
-      if (some && plan.calls++ % 2 == 1) y[0] += std::fabs(y[0]) * 0x1p-10;
+      if (some) y[0] += std::fabs(y[0]) * 0x1p-22 * plan.calls++;
       break;
     case Sabotage::kWrongOddWidth:
       if (width >= 9 && width % 2 == 1 && some) y[width - 1] += 1;
@@ -123,12 +123,16 @@ Status forward(const Plan& plan, const AffineArgs& args, const LaunchFrame& fram
   if (!args.total.present() || plan.sabotage == Sabotage::kSkipTotal ||
       (plan.sabotage == Sabotage::kWrongEmpty && rows == 0))
     return {};
-  std::vector<double> total(width, 0.0);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    double& sum = total[i % width];
-    sum = plan.reference ? sum + x[i]
-                         : static_cast<double>(static_cast<float>(sum) + static_cast<float>(x[i]));
-  }
+  // Interleaved partial sums, as no sequential float sum of thousands of equal terms is accurate.
+  constexpr std::size_t kPartials = 64;
+  std::vector<double> partials(width * kPartials, 0.0), total(width, 0.0);
+  const auto add = [&](double& sum, double term) {
+    sum = plan.reference ? sum + term
+                         : static_cast<double>(static_cast<float>(sum) + static_cast<float>(term));
+  };
+  for (std::size_t i = 0; i < x.size(); ++i)
+    add(partials[i / width % kPartials * width + i % width], x[i]);
+  for (std::size_t i = 0; i < partials.size(); ++i) add(total[i % width], partials[i]);
   write_elements(args.total, total);
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few driver calls that the kernel tool makes, opened by dlopen: a checked call, memory, launch,
-// graph timing. One context, one stream.
+// The few driver calls that the kernel tool makes, opened by dlopen: a checked call, memory,
+// launch, graph timing. One context, one stream.
 #pragma once
 
 #include <cuda.h>
@@ -34,7 +34,8 @@ class Driver {
     const auto function = reinterpret_cast<CUresult (*)(Parameters...)>(symbol(name));
     const CUresult result = function(parameters...);
     if (result == CUDA_SUCCESS) return;
-    const auto text_of = reinterpret_cast<CUresult (*)(CUresult, const char**)>(symbol("cuGetErrorName"));
+    const auto text_of =
+        reinterpret_cast<CUresult (*)(CUresult, const char**)>(symbol("cuGetErrorName"));
     const char* text = "?";
     text_of(result, &text);
     throw std::runtime_error(std::string(name) + ": " + text);
@@ -55,9 +56,12 @@ class Driver {
   void* symbol(const char* name) const {
     // The entries whose plain name is an old ABI.
     static constexpr const char* kVersioned[][2] = {
-        {"cuMemAlloc", "cuMemAlloc_v2"},       {"cuMemFree", "cuMemFree_v2"},
-        {"cuMemcpyHtoD", "cuMemcpyHtoD_v2"},   {"cuMemcpyDtoH", "cuMemcpyDtoH_v2"},
-        {"cuMemsetD32", "cuMemsetD32_v2"},     {"cuMemcpyDtoDAsync", "cuMemcpyDtoDAsync_v2"},
+        {"cuMemAlloc", "cuMemAlloc_v2"},
+        {"cuMemFree", "cuMemFree_v2"},
+        {"cuMemcpyHtoD", "cuMemcpyHtoD_v2"},
+        {"cuMemcpyDtoH", "cuMemcpyDtoH_v2"},
+        {"cuMemsetD32", "cuMemsetD32_v2"},
+        {"cuMemcpyDtoDAsync", "cuMemcpyDtoDAsync_v2"},
         {"cuStreamBeginCapture", "cuStreamBeginCapture_v2"}};
     const char* exact = name;
     for (const auto& pair : kVersioned) {
@@ -93,11 +97,13 @@ class Memory {
   }
 
   void poison() const {
-    driver_->run("cuMemsetD32", address_, 0xffffffffU, (bytes_ + 15) / 16 * 4);
+    if (bytes_ > 0) driver_->run("cuMemsetD32", address_, 0xffffffffU, (bytes_ + 15) / 16 * 4);
   }
-  void upload(const void* from, std::size_t bytes) const { driver_->run("cuMemcpyHtoD", address_, from, bytes); }
+  void upload(const void* from, std::size_t bytes) const {
+    if (bytes > 0) driver_->run("cuMemcpyHtoD", address_, from, bytes);
+  }
   void download(void* to, std::size_t bytes, std::size_t offset = 0) const {
-    driver_->run("cuMemcpyDtoH", to, address_ + offset, bytes);
+    if (bytes > 0) driver_->run("cuMemcpyDtoH", to, address_ + offset, bytes);
   }
   CUdeviceptr address() const { return address_; }
   template <typename T = void>
@@ -128,10 +134,12 @@ class Module {
     CUfunction function = nullptr;
     driver_.run("cuModuleGetFunction", &function, module_, name);
     if (shared_bytes > 48 * 1024) {
-      driver_.run("cuFuncSetAttribute", function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes);
+      driver_.run("cuFuncSetAttribute", function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                  shared_bytes);
     }
     if (cluster > 8) {
-      driver_.run("cuFuncSetAttribute", function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+      driver_.run("cuFuncSetAttribute", function,
+                  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
     }
     return function;
   }
@@ -168,7 +176,8 @@ struct Launch {
 
 // Milliseconds of one call of `enqueue(i)`, i = 0 .. calls - 1 captured in a graph: the median of
 // `repeats` replays. `calls` walks all rotated buffers at least once.
-inline double graph_ms(const Driver& driver, int calls, int repeats, const std::function<void(int)>& enqueue) {
+inline double graph_ms(const Driver& driver, int calls, int repeats,
+                       const std::function<void(int)>& enqueue) {
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
   CUevent begin = nullptr, end = nullptr;

@@ -15,9 +15,10 @@
 namespace kw::gpu_tool {
 
 // Runs `item(context-of-child, i)` for i in [0, count): each returns lines of text. A child takes
-// items until one fails (throws, dies, or takes longer than `seconds`); the next child goes on behind
-// it. `report(i, text, alive)` runs in the parent, in order.
-inline void isolated(int count, int seconds, const std::function<std::function<std::string(int)>()>& start,
+// items until one fails (throws, dies, or takes longer than `seconds`); the next child goes on
+// behind it. `report(i, text, alive)` runs in the parent, in order.
+inline void isolated(int count, int seconds,
+                     const std::function<std::function<std::string(int)>()>& start,
                      const std::function<void(int, const std::string&, bool)>& report) {
   int next = 0;
   while (next < count) {

@@ -32,7 +32,8 @@ std::string rendered_fields(const Cfg& cfg) {
     if (number == defaults[at++]) return;
     std::string spelled = std::to_string(number);
     if constexpr (std::is_same_v<T, bool>) spelled = number ? "true" : "false";
-    if constexpr (std::is_enum_v<T>) spelled = "decltype(Cfg::" + std::string(name) + "){" + spelled + "}";
+    if constexpr (std::is_enum_v<T>)
+      spelled = "decltype(Cfg::" + std::string(name) + "){" + spelled + "}";
     text += (text.empty() ? "." : ", .") + std::string(name) + " = " + spelled;
   };
   Cfg::visit(cfg, compare);
@@ -48,25 +49,28 @@ struct Unit {
 class Nvrtc {
  public:
   Nvrtc() {
-    for (const char* name : {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13", "libnvrtc.so",
-                             "/usr/local/cuda/lib64/libnvrtc.so"}) {
+    for (const char* name : {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                             "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
       if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL)) != nullptr) break;
     }
     if (library_ == nullptr) throw std::runtime_error("no libnvrtc: set LD_LIBRARY_PATH");
   }
 
   // Throws with the log when the unit does not compile.
-  Unit compile(const std::string& source, const std::string& arch, const std::string& include) const {
+  Unit compile(const std::string& source, const std::string& arch,
+               const std::string& include) const {
     const auto start = std::chrono::steady_clock::now();
     nvrtcProgram program = nullptr;
-    check(call<nvrtcCreateProgram_t>("nvrtcCreateProgram")(&program, source.c_str(), "unit.cu", 0, nullptr, nullptr),
+    check(call<nvrtcCreateProgram_t>("nvrtcCreateProgram")(&program, source.c_str(), "unit.cu", 0,
+                                                           nullptr, nullptr),
           "nvrtcCreateProgram");
-    const std::vector<std::string> options = {"--gpu-architecture=" + arch, "--std=c++20", "-default-device",
-                                              "--ptxas-options=-v", "--no-cache", "-I" + include};
+    const std::vector<std::string> options = {
+        "--gpu-architecture=" + arch, "--std=c++20", "-default-device",
+        "--ptxas-options=-v",         "--no-cache",  "-I" + include};
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
-    const nvrtcResult result =
-        call<nvrtcCompileProgram_t>("nvrtcCompileProgram")(program, static_cast<int>(pointers.size()), pointers.data());
+    const nvrtcResult result = call<nvrtcCompileProgram_t>("nvrtcCompileProgram")(
+        program, static_cast<int>(pointers.size()), pointers.data());
     Unit unit;
     std::size_t size = 0;
     call<nvrtcSize_t>("nvrtcGetProgramLogSize")(program, &size);
@@ -97,7 +101,8 @@ class Nvrtc {
     return reinterpret_cast<Function>(symbol);
   }
   static void check(nvrtcResult result, const char* what) {
-    if (result != NVRTC_SUCCESS) throw std::runtime_error(std::string(what) + ": NVRTC error " + std::to_string(result));
+    if (result != NVRTC_SUCCESS)
+      throw std::runtime_error(std::string(what) + ": NVRTC error " + std::to_string(result));
   }
   static void read_log(Unit& unit) {
     const auto worst = [&](const char* pattern, int& into) {

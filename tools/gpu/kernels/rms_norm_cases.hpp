@@ -14,26 +14,34 @@ struct Case {
   std::optional<rms::CudaForwardCfg> forward_geometry;
   std::optional<rms::CudaBackwardCfg> backward_geometry;
 
-  const rms::CudaForwardCfg* forward_pin() const { return forward_geometry ? &*forward_geometry : nullptr; }
-  const rms::CudaBackwardCfg* backward_pin() const { return backward_geometry ? &*backward_geometry : nullptr; }
+  const rms::CudaForwardCfg* forward_pin() const {
+    return forward_geometry ? &*forward_geometry : nullptr;
+  }
+  const rms::CudaBackwardCfg* backward_pin() const {
+    return backward_geometry ? &*backward_geometry : nullptr;
+  }
 };
 
 inline std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](Problem p, const std::string& what, bool forward = true, bool backward = true) {
+  const auto add = [&](Problem p, const std::string& what, bool forward = true,
+                       bool backward = true) {
     p.name = std::string(rms::kVariantNames[static_cast<int>(p.variant)]) + " " +
-             rms::kElementNames[static_cast<int>(p.element)] + "/" + rms::kElementNames[static_cast<int>(p.weight)] + " " +
-             std::to_string(p.x.rows()) + "x" + std::to_string(p.hidden) + " " + what;
+             rms::kElementNames[static_cast<int>(p.element)] + "/" +
+             rms::kElementNames[static_cast<int>(p.weight)] + " " + std::to_string(p.x.rows()) +
+             "x" + std::to_string(p.hidden) + " " + what;
     if (forward) list.push_back({p, false, {}, {}});
     p.name += " backward";
     if (backward) list.push_back({p, true, {}, {}});
   };
-  const auto plain = [](long long rows, int hidden, Element element = Element::kBF16, Variant variant = Variant::kStandard) {
+  const auto plain = [](long long rows, int hidden, Element element = Element::kBF16,
+                        Variant variant = Variant::kStandard) {
     Problem p = plain_problem({rows, hidden}, element);
     p.variant = variant;
     return p;
   };
-  constexpr Variant kVariants[] = {Variant::kStandard, Variant::kFp32, Variant::kQwen3_5, Variant::kUnweighted};
+  constexpr Variant kVariants[] = {Variant::kStandard, Variant::kFp32, Variant::kQwen3_5,
+                                   Variant::kUnweighted};
   constexpr Element kElements[] = {Element::kBF16, Element::kF16, Element::kF32};
   // Variants x dtypes x weight dtypes on a narrow and a block-wide row.
   for (const Variant variant : kVariants) {
@@ -52,9 +60,14 @@ inline std::vector<Case> cases() {
   }
   // Widths, odd ones included; without rstd.
   for (const Element element : {Element::kBF16, Element::kF32}) {
-    for (const int hidden : {1, 2, 3, 7, 8, 16, 31, 48, 64, 100, 256, 257, 512, 513, 514, 768, 1000, 1024, 2048, 3072, 4097, 5120,
-                             6144, 7168, 8192, 16384, 16385, 32768, 65537, 131072, 262143, 262144}) {
-      Problem p = plain(hidden > 100000 ? 5 : hidden > 10000 ? 23 : 701, hidden, element, Variant::kQwen3_5);
+    for (const int hidden :
+         {1,    2,    3,    7,     8,     16,    31,    48,     64,     100,   256,
+          257,  512,  513,  514,   768,   1000,  1024,  2048,   3072,   4097,  5120,
+          6144, 7168, 8192, 16384, 16385, 32768, 65537, 131072, 262143, 262144}) {
+      Problem p = plain(hidden > 100000  ? 5
+                        : hidden > 10000 ? 23
+                                         : 701,
+                        hidden, element, Variant::kQwen3_5);
       p.rstd = hidden % 3 != 0;
       add(p, p.rstd ? "" : "no rstd");
     }
@@ -123,7 +136,8 @@ inline std::vector<Case> cases() {
     p.name = "pinned " + what;
     list.push_back({p, false, cfg, {}});
   };
-  const auto pin_backward = [&](long long rows, bool rstd, rms::CudaBackwardCfg cfg, const std::string& what) {
+  const auto pin_backward = [&](long long rows, bool rstd, rms::CudaBackwardCfg cfg,
+                                const std::string& what) {
     Problem p = plain(rows, cfg.hidden);
     p.rstd = rstd;
     p.name = "pinned backward " + what;
@@ -131,18 +145,43 @@ inline std::vector<Case> cases() {
   };
   pin_forward(77, {.hidden = 4096, .threads_per_row = 1024, .reload = true}, "reload");
   pin_forward(77, {.hidden = 4096, .threads_per_row = 128, .cluster = 4}, "cluster 4");
-  pin_forward(77, {.hidden = 7168, .threads_per_row = 96, .cluster = 2, .rows_per_block = 2, .unroll = 2}, "cluster 2, rows 2, unroll 2");
-  pin_forward(1001, {.hidden = 128, .threads_per_row = 4, .rows_per_block = 32, .unroll = 2}, "narrow, 4 lanes");
+  pin_forward(
+      77, {.hidden = 7168, .threads_per_row = 96, .cluster = 2, .rows_per_block = 2, .unroll = 2},
+      "cluster 2, rows 2, unroll 2");
+  pin_forward(1001, {.hidden = 128, .threads_per_row = 4, .rows_per_block = 32, .unroll = 2},
+              "narrow, 4 lanes");
   for (const bool rstd : {true, false}) {
     const std::string tail = rstd ? "" : ", no rstd";
-    pin_backward(77, rstd, {.hidden = 4096, .threads_per_row = 1024, .reload = true, .partials = 6}, "reload" + tail);
-    pin_backward(77, rstd, {.hidden = 4096, .threads_per_row = 128, .cluster = 4, .partials = 6}, "direct cluster 4" + tail);
-    pin_backward(77, rstd, {.hidden = 4096, .threads_per_row = 256, .prefetch = true, .partials = 6}, "prefetch" + tail);
-    pin_backward(77, rstd, {.hidden = 4096, .threads_per_row = 128, .rows_per_block = 2, .stages = 3, .partials = 6}, "staged, rows 2" + tail);
-    pin_backward(77, rstd, {.hidden = 7168, .threads_per_row = 128, .cluster = 2, .rows_per_block = 2, .stages = 2, .partials = 6},
+    pin_backward(77, rstd, {.hidden = 4096, .threads_per_row = 1024, .reload = true, .partials = 6},
+                 "reload" + tail);
+    pin_backward(77, rstd, {.hidden = 4096, .threads_per_row = 128, .cluster = 4, .partials = 6},
+                 "direct cluster 4" + tail);
+    pin_backward(77, rstd,
+                 {.hidden = 4096, .threads_per_row = 256, .prefetch = true, .partials = 6},
+                 "prefetch" + tail);
+    pin_backward(
+        77, rstd,
+        {.hidden = 4096, .threads_per_row = 128, .rows_per_block = 2, .stages = 3, .partials = 6},
+        "staged, rows 2" + tail);
+    pin_backward(77, rstd,
+                 {.hidden = 7168,
+                  .threads_per_row = 128,
+                  .cluster = 2,
+                  .rows_per_block = 2,
+                  .stages = 2,
+                  .partials = 6},
                  "staged cluster 2, rows 2" + tail);
-    pin_backward(1001, rstd, {.hidden = 128, .threads_per_row = 16, .rows_per_block = 16, .stages = 3, .partials = 6}, "staged narrow" + tail);
-    pin_backward(1001, rstd, {.hidden = 128, .threads_per_row = 8, .rows_per_block = 32, .unroll = 2, .prefetch = true, .partials = 6},
+    pin_backward(
+        1001, rstd,
+        {.hidden = 128, .threads_per_row = 16, .rows_per_block = 16, .stages = 3, .partials = 6},
+        "staged narrow" + tail);
+    pin_backward(1001, rstd,
+                 {.hidden = 128,
+                  .threads_per_row = 8,
+                  .rows_per_block = 32,
+                  .unroll = 2,
+                  .prefetch = true,
+                  .partials = 6},
                  "narrow, unroll 2, prefetch" + tail);
   }
   return list;

@@ -30,10 +30,13 @@ std::string geometry_text(const Cfg& cfg) {
     for (const auto& [full, shown] : kShort) {
       const auto number = static_cast<long long>(value);
       const bool policy = std::string(shown) == "ld" || std::string(shown) == "st";
-      const bool at_rest = number == 0 || (number == 1 && !std::is_same_v<std::remove_cvref_t<decltype(value)>, bool> && !policy);
+      const bool at_rest =
+          number == 0 ||
+          (number == 1 && !std::is_same_v<std::remove_cvref_t<decltype(value)>, bool> && !policy);
       if (std::string(name) != full || (at_rest && std::string(shown) != "T")) continue;
       text += (text.empty() ? "" : " ") + std::string(shown);
-      if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(value)>, bool>) text += std::to_string(number);
+      if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(value)>, bool>)
+        text += std::to_string(number);
     }
   };
   Cfg::visit(cfg, add);
@@ -50,7 +53,8 @@ inline ForwardCall forward_call(const Problem& p) {
   const Layout rstd = contiguous(p.x.sizes, 1);
   const long long* const strides[3] = {p.x.strides.data(), p.y.strides.data(), rstd.strides.data()};
   kit::RowStrides rows[3];
-  call.leading = kit::collapse_rows<3>(static_cast<int>(p.x.sizes.size()), p.x.sizes.data(), strides, call.args.map, rows);
+  call.leading = kit::collapse_rows<3>(static_cast<int>(p.x.sizes.size()), p.x.sizes.data(),
+                                       strides, call.args.map, rows);
   call.args.x_rows = rows[0];
   call.args.y_rows = rows[1];
   call.args.rstd_rows = rows[2];
@@ -70,9 +74,11 @@ struct BackwardCall {
 inline BackwardCall backward_call(const Problem& p) {
   BackwardCall call;
   const Layout rstd = contiguous(p.x.sizes, 1);
-  const long long* const strides[4] = {p.dy.strides.data(), p.x.strides.data(), rstd.strides.data(), p.y.strides.data()};
+  const long long* const strides[4] = {p.dy.strides.data(), p.x.strides.data(), rstd.strides.data(),
+                                       p.y.strides.data()};
   kit::RowStrides rows[4];
-  call.leading = kit::collapse_rows<4>(static_cast<int>(p.x.sizes.size()), p.x.sizes.data(), strides, call.args.map, rows);
+  call.leading = kit::collapse_rows<4>(static_cast<int>(p.x.sizes.size()), p.x.sizes.data(),
+                                       strides, call.args.map, rows);
   call.args.dy_rows = rows[0];
   call.args.x_rows = rows[1];
   call.args.rstd_rows = rows[2];
@@ -88,24 +94,29 @@ inline BackwardCall backward_call(const Problem& p) {
 }
 
 inline Launch forward_launch(const Module& module, const rms::CudaForwardCfg& cfg, long long rows) {
-  return {module.function("rms_norm", 0, cfg.cluster), rms::forward_grid(cfg, rows), rms::block_threads(cfg), 0,
-          cfg.cluster};
+  return {module.function("rms_norm", 0, cfg.cluster), rms::forward_grid(cfg, rows),
+          rms::block_threads(cfg), 0, cfg.cluster};
 }
-inline Launch backward_launch(const Module& module, const rms::CudaBackwardCfg& cfg, long long rows) {
+inline Launch backward_launch(const Module& module, const rms::CudaBackwardCfg& cfg,
+                              long long rows) {
   const int shared = rms::backward_shared_bytes(cfg);
   return {module.function("rms_norm_backward", shared, cfg.cluster), rms::backward_grid(cfg, rows),
           rms::block_threads(cfg), shared, cfg.cluster};
 }
 inline Launch reduce_launch(const Module& module, const rms::CudaBackwardCfg& cfg) {
-  return {module.function("rms_norm_dweight", 0, 1), rms::reduce_grid(cfg), rms::kReduceThreads, 0, 1};
+  return {module.function("rms_norm_dweight", 0, 1), rms::reduce_grid(cfg), rms::kReduceThreads, 0,
+          1};
 }
 
 // Rows that are compared: all of a small problem, else a spread that includes both ends.
 inline std::vector<long long> sampled_rows(long long rows, int hidden, long long most) {
   const long long count = std::min(rows, std::max<long long>(most / hidden, 8));
   std::vector<long long> list;
-  for (long long i = 0; i < count; ++i) list.push_back(count == 1 ? 0 : static_cast<long long>(
-      static_cast<double>(i) * static_cast<double>(rows - 1) / static_cast<double>(count - 1)));
+  for (long long i = 0; i < count; ++i)
+    list.push_back(
+        count == 1 ? 0
+                   : static_cast<long long>(static_cast<double>(i) * static_cast<double>(rows - 1) /
+                                            static_cast<double>(count - 1)));
   return list;
 }
 
@@ -123,26 +134,31 @@ inline std::vector<double> weights_of(const Problem& p, const void* weight) {
   std::vector<double> list(static_cast<std::size_t>(p.hidden), 1.0);
   if (!p.weighted()) return list;
   for (int c = 0; c < p.hidden; ++c) {
-    list[static_cast<std::size_t>(c)] = load_element(p.weight, weight, p.weight_offset + c * p.weight_step) +
-                                        (p.variant == Variant::kQwen3_5 ? 1 : 0);
+    list[static_cast<std::size_t>(c)] =
+        load_element(p.weight, weight, p.weight_offset + c * p.weight_step) +
+        (p.variant == Variant::kQwen3_5 ? 1 : 0);
   }
   return list;
 }
 
-inline Outcome verdict(std::initializer_list<std::pair<const char*, std::pair<Comparison, Element>>> parts) {
+inline Outcome verdict(
+    std::initializer_list<std::pair<const char*, std::pair<Comparison, Element>>> parts) {
   Outcome outcome{true, {}};
   for (const auto& [name, part] : parts) {
     if (part.first.elements == 0) continue;
     outcome.good = outcome.good && part.first.good(part.second);
     char text[96];
-    std::snprintf(text, sizeof text, " %s %.2f (%lld/%lld bad, %.1f%% inexact)", name, part.first.worst, part.first.bad,
-                  part.first.elements, 100.0 * static_cast<double>(part.first.inexact) / static_cast<double>(part.first.elements));
+    std::snprintf(
+        text, sizeof text, " %s %.2f (%lld/%lld bad, %.1f%% inexact)", name, part.first.worst,
+        part.first.bad, part.first.elements,
+        100.0 * static_cast<double>(part.first.inexact) / static_cast<double>(part.first.elements));
     outcome.text += text;
   }
   return outcome;
 }
 
-inline Outcome check_forward(const Tools& tools, const Problem& p, const rms::CudaForwardCfg* pinned = nullptr) {
+inline Outcome check_forward(const Tools& tools, const Problem& p,
+                             const rms::CudaForwardCfg* pinned = nullptr) {
   ForwardCall call = forward_call(p);
   rms::CudaForwardCfg cfg;
   if (pinned != nullptr) cfg = *pinned;
@@ -160,13 +176,15 @@ inline Outcome check_forward(const Tools& tools, const Problem& p, const rms::Cu
   auto weight = random_elements(p.weight, weight_count, 0.5, 0.5, 2);
   const long long y_count = p.y.extent(p.hidden);
   const Memory x_device(driver, x.size()), w_device(driver, weight.size()),
-      y_device(driver, static_cast<std::size_t>(y_count * size)), r_device(driver, static_cast<std::size_t>(rows * 4));
+      y_device(driver, static_cast<std::size_t>(y_count * size)),
+      r_device(driver, static_cast<std::size_t>(rows * 4));
   x_device.upload(x.data(), x.size());
   w_device.upload(weight.data(), weight.size());
   y_device.poison();
   r_device.poison();
   call.args.x = x_device.as(static_cast<std::size_t>(p.x.offset * size));
-  call.args.weight = w_device.as(static_cast<std::size_t>(p.weight_offset * rms::element_bytes(p.weight)));
+  call.args.weight =
+      w_device.as(static_cast<std::size_t>(p.weight_offset * rms::element_bytes(p.weight)));
   call.args.y = y_device.as(static_cast<std::size_t>(p.y.offset * size));
   call.args.rstd = r_device.as<float>();
   const Launch launch = forward_launch(module, cfg, rows);
@@ -191,7 +209,8 @@ inline Outcome check_forward(const Tools& tools, const Problem& p, const rms::Cu
       double want = value * r * weight_c;
       if (p.variant == Variant::kStandard) want = rounded_to(p.element, value * r) * weight_c;
       if (p.variant == Variant::kUnweighted) want = value * rounded_to(p.element, r);
-      of_y.add(p.element, load_element(p.element, y.data(), to + c * p.y.step), want, 1e-6 * std::abs(want), 2);
+      of_y.add(p.element, load_element(p.element, y.data(), to + c * p.y.step), want,
+               1e-6 * std::abs(want), 2);
     }
     if (p.rstd) of_rstd.add(Element::kF32, rstd[static_cast<std::size_t>(row)], r, 1e-6 * r, 1);
   }
@@ -202,7 +221,8 @@ inline Outcome check_forward(const Tools& tools, const Problem& p, const rms::Cu
   return outcome;
 }
 
-inline Outcome check_backward(const Tools& tools, const Problem& p, const rms::CudaBackwardCfg* pinned = nullptr) {
+inline Outcome check_backward(const Tools& tools, const Problem& p,
+                              const rms::CudaBackwardCfg* pinned = nullptr) {
   BackwardCall call = backward_call(p);
   rms::CudaBackwardCfg cfg;
   if (pinned != nullptr) cfg = *pinned;
@@ -222,10 +242,12 @@ inline Outcome check_backward(const Tools& tools, const Problem& p, const rms::C
   auto dy = random_elements(p.element, p.dy.extent(p.hidden), 0.05, 0.7, 3);
   auto weight = random_elements(p.weight, weight_count, 0.5, 0.5, 2);
   std::vector<float> rstd(static_cast<std::size_t>(rows));
-  for (long long row = 0; row < rows; ++row) rstd[static_cast<std::size_t>(row)] = static_cast<float>(reference_rstd(p, x.data(), row));
+  for (long long row = 0; row < rows; ++row)
+    rstd[static_cast<std::size_t>(row)] = static_cast<float>(reference_rstd(p, x.data(), row));
   const long long dx_count = p.y.extent(p.hidden);
-  const Memory x_device(driver, x.size()), dy_device(driver, dy.size()), w_device(driver, weight.size()),
-      dx_device(driver, static_cast<std::size_t>(dx_count * size)), r_device(driver, rstd.size() * 4),
+  const Memory x_device(driver, x.size()), dy_device(driver, dy.size()),
+      w_device(driver, weight.size()), dx_device(driver, static_cast<std::size_t>(dx_count * size)),
+      r_device(driver, rstd.size() * 4),
       dw_device(driver, static_cast<std::size_t>(p.hidden * weight_size)),
       workspace(driver, static_cast<std::size_t>(rms::backward_workspace_bytes(cfg, rows)));
   x_device.upload(x.data(), x.size());
@@ -250,7 +272,8 @@ inline Outcome check_backward(const Tools& tools, const Problem& p, const rms::C
     driver.synchronize();
   };
   std::vector<unsigned char> dx(static_cast<std::size_t>(dx_count * size)), dx_again(dx.size());
-  std::vector<unsigned char> dw(static_cast<std::size_t>(p.hidden * weight_size)), dw_again(dw.size());
+  std::vector<unsigned char> dw(static_cast<std::size_t>(p.hidden * weight_size)),
+      dw_again(dw.size());
   go();
   dx_device.download(dx.data(), dx.size());
   dw_device.download(dw.data(), dw.size());
@@ -285,8 +308,10 @@ inline Outcome check_backward(const Tools& tools, const Problem& p, const rms::C
     mean /= p.hidden;
     for (int c = 0; compare && cfg.want_dx && c < p.hidden; ++c) {
       const double xh = load_element(p.element, x.data(), at_x + c * p.x.step) * r;
-      const double m = load_element(p.element, dy.data(), at_dy + c * p.dy.step) * w[static_cast<std::size_t>(c)];
-      const double want = r * (m - xh * mean), slack = 1e-6 * r * (std::abs(m) + std::abs(xh * mean) + 1e-2);
+      const double m = load_element(p.element, dy.data(), at_dy + c * p.dy.step) *
+                       w[static_cast<std::size_t>(c)];
+      const double want = r * (m - xh * mean),
+                   slack = 1e-6 * r * (std::abs(m) + std::abs(xh * mean) + 1e-2);
       of_dx.add(p.element, load_element(p.element, dx.data(), to + c * p.y.step), want, slack, 1);
     }
   }

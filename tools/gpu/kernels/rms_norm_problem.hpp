@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rms_norm problem on the device: layouts, random inputs, the double reference, and the comparison.
+// One rms_norm problem on the device: layouts, random inputs, the double reference, and the
+// comparison.
 #pragma once
 
 #include <cmath>
@@ -69,12 +70,13 @@ inline void store_element(Element element, void* data, long long at, double valu
   }
 }
 
-inline std::vector<unsigned char> random_elements(Element element, long long count, double mean, double scale,
-                                                  unsigned seed) {
+inline std::vector<unsigned char> random_elements(Element element, long long count, double mean,
+                                                  double scale, unsigned seed) {
   std::vector<unsigned char> data(static_cast<std::size_t>(count * rms::element_bytes(element)));
   std::mt19937 engine(seed);
   std::normal_distribution<float> normal;
-  for (long long i = 0; i < count; ++i) store_element(element, data.data(), i, mean + scale * normal(engine));
+  for (long long i = 0; i < count; ++i)
+    store_element(element, data.data(), i, mean + scale * normal(engine));
   return data;
 }
 
@@ -90,7 +92,8 @@ struct Comparison {
     ++inexact;
     const int digits = element == Element::kF32 ? 23 : element == Element::kBF16 ? 7 : 10;
     const int lowest = element == Element::kF16 ? -14 : -126;
-    const double ulp = std::ldexp(1.0, std::max(want == 0 ? lowest : std::ilogb(want), lowest) - digits);
+    const double ulp =
+        std::ldexp(1.0, std::max(want == 0 ? lowest : std::ilogb(want), lowest) - digits);
     const double ratio = std::abs(out - want) / (ulps * ulp + slack);
     if (!(ratio <= 1)) ++bad;
     worst = std::isnan(ratio) ? INFINITY : std::max(worst, ratio);
@@ -111,7 +114,7 @@ struct Problem {
   Variant variant = Variant::kStandard;
   Element element = Element::kBF16, weight = Element::kBF16;
   int hidden = 0;
-  Layout x, y, dy;  // backward: dx is laid out as y
+  Layout x, y, dy;   // backward: dx is laid out as y
   bool rstd = true;  // forward: saved; backward: given
   bool want_dx = true, want_dweight = true;
   long long weight_step = 1, weight_offset = 0;
@@ -129,12 +132,14 @@ struct Problem {
     cfg.hidden = hidden;
     cfg.leading = leading;
     const int size = rms::element_bytes(element);
-    cfg.unit_stride = x.step == 1 && y.step == 1 && (!weighted() || weight_step == 1) && (!backward || dy.step == 1);
+    cfg.unit_stride = x.step == 1 && y.step == 1 && (!weighted() || weight_step == 1) &&
+                      (!backward || dy.step == 1);
     cfg.access = alignment_of(size, {hidden});
     for (const Layout* layout : {&x, &y, &dy}) {
       if (layout == &dy && !backward) continue;
       cfg.access = std::gcd(cfg.access, alignment_of(size, {layout->offset}));
-      for (const long long stride : layout->strides) cfg.access = std::gcd(cfg.access, alignment_of(size, {stride}));
+      for (const long long stride : layout->strides)
+        cfg.access = std::gcd(cfg.access, alignment_of(size, {stride}));
     }
     if (!cfg.unit_stride) cfg.access = size;
     cfg.weight_access = weighted() ? alignment_of(rms::element_bytes(weight), {weight_offset}) : 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rms_norm on a GPU: `check` compares every path with a double reference, `sweep` times geometries and
-// prints the PERFORMANCE table, `shapes` times the default geometry elsewhere. See NOTES.md.
+// rms_norm on a GPU: `check` compares every path with a double reference, `sweep` times geometries
+// and prints the PERFORMANCE table, `shapes` times the default geometry elsewhere. See NOTES.md.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -45,8 +45,9 @@ int check(bool all) {
         auto session = std::make_shared<Session>();
         return [&list, session](int i) {
           const Case& item = list[static_cast<std::size_t>(i)];
-          const Outcome outcome = item.backward ? check_backward(session->tools, item.problem, item.backward_pin())
-                                                : check_forward(session->tools, item.problem, item.forward_pin());
+          const Outcome outcome =
+              item.backward ? check_backward(session->tools, item.problem, item.backward_pin())
+                            : check_forward(session->tools, item.problem, item.forward_pin());
           return (outcome.good ? "+" : "-") + outcome.text;
         };
       },
@@ -55,11 +56,13 @@ int check(bool all) {
         ++(good ? passed : failed);
         spilled += text.find("SPILL") != std::string::npos;
         if (!good || all || text.find("SPILL") != std::string::npos) {
-          std::printf("%s %s:%.400s\n", good ? "ok  " : "FAIL", list[static_cast<std::size_t>(i)].problem.name.c_str(),
+          std::printf("%s %s:%.400s\n", good ? "ok  " : "FAIL",
+                      list[static_cast<std::size_t>(i)].problem.name.c_str(),
                       text.c_str() + (alive ? 1 : 0));
         }
       });
-  std::printf("check: %d passed, %d failed, %d spill, of %zu\n", passed, failed, spilled, list.size());
+  std::printf("check: %d passed, %d failed, %d spill, of %zu\n", passed, failed, spilled,
+              list.size());
   return failed == 0 ? 0 : 1;
 }
 
@@ -80,10 +83,12 @@ std::vector<Result> sweep(Shape shape, const std::vector<Cfg>& list, const char*
       static_cast<int>(list.size()), kSeconds,
       [&] {
         auto session = std::make_shared<Session>();
-        const std::size_t bytes = static_cast<std::size_t>(shape.rows) * static_cast<std::size_t>(shape.hidden) * 2;
-        auto buffers = std::make_shared<Rotation>(session->driver, bytes, kBackward ? 3 : 2, 2, shape.hidden, shape.rows,
-                                                  kBackward ? std::size_t{4096} * 4 * static_cast<std::size_t>(shape.hidden) : 16,
-                                                  Element::kBF16);
+        const std::size_t bytes =
+            static_cast<std::size_t>(shape.rows) * static_cast<std::size_t>(shape.hidden) * 2;
+        auto buffers = std::make_shared<Rotation>(
+            session->driver, bytes, kBackward ? 3 : 2, 2, shape.hidden, shape.rows,
+            kBackward ? std::size_t{4096} * 4 * static_cast<std::size_t>(shape.hidden) : 16,
+            Element::kBF16);
         return [&list, session, buffers, problem, shape](int i) {
           const Cfg& cfg = list[static_cast<std::size_t>(i)];
           // Correctness on fewer rows, several groups a block.
@@ -100,7 +105,8 @@ std::vector<Result> sweep(Shape shape, const std::vector<Cfg>& list, const char*
             timed = time_forward(session->tools, problem, cfg, *buffers);
           }
           return line("%.5f %s r%d%s%s", timed.ms, geometry_text(cfg).c_str(), timed.registers,
-                      timed.spill > 0 ? " SPILL" : "", outcome.good ? "" : (" WRONG" + outcome.text.substr(0, 60)).c_str());
+                      timed.spill > 0 ? " SPILL" : "",
+                      outcome.good ? "" : (" WRONG" + outcome.text.substr(0, 60)).c_str());
         };
       },
       [&](int i, const std::string& text, bool alive) {
@@ -108,14 +114,17 @@ std::vector<Result> sweep(Shape shape, const std::vector<Cfg>& list, const char*
         if (good && text.find("SPILL") == std::string::npos) {
           results.push_back({std::atof(text.c_str()), i, text});
         } else if (!good && ++broken <= 3) {
-          std::printf("%s FAIL %s: %.300s\n", title, geometry_text(list[static_cast<std::size_t>(i)]).c_str(), text.c_str());
+          std::printf("%s FAIL %s: %.300s\n", title,
+                      geometry_text(list[static_cast<std::size_t>(i)]).c_str(), text.c_str());
         }
       });
-  std::sort(results.begin(), results.end(), [](const Result& a, const Result& b) { return a.ms < b.ms; });
-  std::printf("%s %lldx%d: %zu geometries, %d broken; best, then the middle and the last\n", title, shape.rows, shape.hidden,
-              list.size(), broken);
+  std::sort(results.begin(), results.end(),
+            [](const Result& a, const Result& b) { return a.ms < b.ms; });
+  std::printf("%s %lldx%d: %zu geometries, %d broken; best, then the middle and the last\n", title,
+              shape.rows, shape.hidden, list.size(), broken);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (i < 6 || i == results.size() / 2 || i + 1 == results.size()) std::printf("  %s\n", results[i].text.c_str());
+    if (i < 6 || i == results.size() / 2 || i + 1 == results.size())
+      std::printf("  %s\n", results[i].text.c_str());
   }
   std::fflush(stdout);
   return results;
@@ -144,21 +153,32 @@ int sweep_all() {
     const auto b = sweep(row.shape, backward, "bwd");
     Best& mine = best[row.shape.hidden];
     if (f.empty() || b.empty()) continue;
-    mine = {forward[static_cast<std::size_t>(f[0].index)], backward[static_cast<std::size_t>(b[0].index)], f[0].ms, b[0].ms, 0, true};
+    mine = {forward[static_cast<std::size_t>(f[0].index)],
+            backward[static_cast<std::size_t>(b[0].index)],
+            f[0].ms,
+            b[0].ms,
+            0,
+            true};
     isolated(
         1, kSeconds,
         [&] {
           auto session = std::make_shared<Session>();
           return [&, session](int) {
-            const std::size_t bytes = static_cast<std::size_t>(row.shape.rows) * static_cast<std::size_t>(row.shape.hidden) * 2;
-            const Rotation buffers(session->driver, bytes, 4, 2, row.shape.hidden, row.shape.rows,
-                                   std::size_t{4096} * 4 * static_cast<std::size_t>(row.shape.hidden), Element::kBF16);
-            return line("%.5f", time_backward(session->tools, plain_problem(row.shape), mine.backward, buffers, &mine.forward).ms);
+            const std::size_t bytes = static_cast<std::size_t>(row.shape.rows) *
+                                      static_cast<std::size_t>(row.shape.hidden) * 2;
+            const Rotation buffers(
+                session->driver, bytes, 4, 2, row.shape.hidden, row.shape.rows,
+                std::size_t{4096} * 4 * static_cast<std::size_t>(row.shape.hidden), Element::kBF16);
+            return line("%.5f", time_backward(session->tools, plain_problem(row.shape),
+                                              mine.backward, buffers, &mine.forward)
+                                    .ms);
           };
         },
         [&](int, const std::string& text, bool alive) {
-          if (alive) mine.both_ms = std::atof(text.c_str());
-          else std::printf("fwd+bwd FAIL: %s\n", text.c_str());
+          if (alive)
+            mine.both_ms = std::atof(text.c_str());
+          else
+            std::printf("fwd+bwd FAIL: %s\n", text.c_str());
         });
   }
   double roof[2] = {0, 0};
@@ -166,21 +186,33 @@ int sweep_all() {
       2, kSeconds,
       [] {
         auto session = std::make_shared<Session>();
-        return [session](int i) { return line("%.5f", copy_ms(session->driver, std::size_t{128} << (20 + 2 * i))); };
+        return [session](int i) {
+          return line("%.5f", copy_ms(session->driver, std::size_t{128} << (20 + 2 * i)));
+        };
       },
       [&](int i, const std::string& text, bool alive) {
-        if (alive) roof[i] = 2.0 * static_cast<double>(std::size_t{128} << (20 + 2 * i)) / std::atof(text.c_str()) / 1e6;
-        else std::printf("copy FAIL: %s\n", text.c_str());
+        if (alive)
+          roof[i] = 2.0 * static_cast<double>(std::size_t{128} << (20 + 2 * i)) /
+                    std::atof(text.c_str()) / 1e6;
+        else
+          std::printf("copy FAIL: %s\n", text.c_str());
       });
   std::printf("copy roof: %.0f GB/s (256 MiB moved), %.0f GB/s (1 GiB moved)\n", roof[0], roof[1]);
-  std::printf("%-24s %8s %7s %6s %7s %7s  %s\n", "problem (bf16)", "ms", "GB/s", "roof", "demand", "beyond", "verdict");
-  const auto print = [&](const char* what, Shape shape, double ms, double tensors, double demand, double beyond) {
-    const double bytes = tensors * static_cast<double>(shape.rows) * shape.hidden * 2 + static_cast<double>(shape.rows) * 4 * (tensors > 2 ? 2 : 1);
+  std::printf("%-24s %8s %7s %6s %7s %7s  %s\n", "problem (bf16)", "ms", "GB/s", "roof", "demand",
+              "beyond", "verdict");
+  const auto print = [&](const char* what, Shape shape, double ms, double tensors, double demand,
+                         double beyond) {
+    const double bytes = tensors * static_cast<double>(shape.rows) * shape.hidden * 2 +
+                         static_cast<double>(shape.rows) * 4 * (tensors > 2 ? 2 : 1);
     const double rate = bytes / ms / 1e6;
     char name[64];
     std::snprintf(name, sizeof name, "%s %lldx%d", what, shape.rows, shape.hidden);
-    std::printf("%-24s %8.4f %7.0f %6.3f %7.4f %7.4f  %s\n", name, ms, rate, rate / std::max(roof[1], 1.0), demand, beyond,
-                demand == 0 ? "" : ms <= beyond ? "beyond" : ms <= demand ? "met" : "SHORT");
+    std::printf("%-24s %8.4f %7.0f %6.3f %7.4f %7.4f  %s\n", name, ms, rate,
+                rate / std::max(roof[1], 1.0), demand, beyond,
+                demand == 0    ? ""
+                : ms <= beyond ? "beyond"
+                : ms <= demand ? "met"
+                               : "SHORT");
   };
   for (const Row& row : kRows) {
     const Best& mine = best[row.shape.hidden];
@@ -201,8 +233,20 @@ int shapes() {
   };
   std::vector<Item> list;
   for (const int direction : {0, 1}) {
-    for (const Shape shape : {Shape{1, 4096}, {128, 7168}, {4096, 4096}, {8192, 1024}, {65536, 128}, {262144, 128}, {16384, 4096},
-                              {16384, 7168}, {16384, 4097}, {4096, 16384}, {4096, 16383}, {2048, 65536}, {1024, 131072}, {512, 262144}}) {
+    for (const Shape shape : {Shape{1, 4096},
+                              {128, 7168},
+                              {4096, 4096},
+                              {8192, 1024},
+                              {65536, 128},
+                              {262144, 128},
+                              {16384, 4096},
+                              {16384, 7168},
+                              {16384, 4097},
+                              {4096, 16384},
+                              {4096, 16383},
+                              {2048, 65536},
+                              {1024, 131072},
+                              {512, 262144}}) {
       list.push_back({shape, Element::kBF16, direction, 0});
     }
     list.push_back({{8192, 4096}, Element::kF32, direction, 0});
@@ -215,7 +259,12 @@ int shapes() {
       [&] {
         auto session = std::make_shared<Session>();
         return [&list, session](int i) -> std::string {
-          if (i == 0) return line("%.5f", copy_ms(session->driver, std::size_t{512} << 20));
+          if (i == 0) {
+            const Unit empty = session->nvrtc.compile("extern \"C\" __global__ void empty() {}\n",
+                                                      session->tools.arch, "include");
+            return line("%.5f, an empty kernel compiles in %.1f ms",
+                        copy_ms(session->driver, std::size_t{512} << 20), empty.compile_ms);
+          }
           const Item& item = list[static_cast<std::size_t>(i - 1)];
           Problem p = plain_problem(item.shape, item.element);
           if (item.layout == 1) {
@@ -223,37 +272,47 @@ int shapes() {
             p.x.strides = {16 * 2 * item.shape.hidden + 256, 2 * item.shape.hidden};
             p.y = p.dy = contiguous(p.y.sizes, item.shape.hidden);
           }
-          const std::size_t bytes = static_cast<std::size_t>(p.x.extent(p.hidden) * rms::element_bytes(item.element));
+          const std::size_t bytes =
+              static_cast<std::size_t>(p.x.extent(p.hidden) * rms::element_bytes(item.element));
           if (item.direction == 0) {
             rms::CudaForwardCfg cfg;
             p.describe(cfg, forward_call(p).leading, false);
             cfg = rms::forward_geometry(cfg, item.shape.rows, session->tools.limits);
             if (const char* why = rms::objection(cfg)) return why;
-            const Rotation buffers(session->driver, bytes, 2, 4, p.hidden, item.shape.rows, 16, item.element);
+            const Rotation buffers(session->driver, bytes, 2, 4, p.hidden, item.shape.rows, 16,
+                                   item.element);
             const Timed timed = time_forward(session->tools, p, cfg, buffers);
-            return line("%.5f %s r%d%s c%.0f", timed.ms, geometry_text(cfg).c_str(), timed.registers, timed.spill > 0 ? " SPILL" : "", timed.compile_ms);
+            return line("%.5f %s r%d%s c%.0f", timed.ms, geometry_text(cfg).c_str(),
+                        timed.registers, timed.spill > 0 ? " SPILL" : "", timed.compile_ms);
           }
           rms::CudaBackwardCfg cfg;
           p.describe(cfg, backward_call(p).leading, true);
           cfg = rms::backward_geometry(cfg, session->tools.limits);
           if (const char* why = rms::objection(cfg)) return why;
-          const Rotation buffers(session->driver, bytes, 3, 4, p.hidden, item.shape.rows,
-                                 static_cast<std::size_t>(rms::backward_workspace_bytes(cfg, item.shape.rows)), item.element);
+          const Rotation buffers(
+              session->driver, bytes, 3, 4, p.hidden, item.shape.rows,
+              static_cast<std::size_t>(rms::backward_workspace_bytes(cfg, item.shape.rows)),
+              item.element);
           const Timed timed = time_backward(session->tools, p, cfg, buffers);
-          return line("%.5f %s r%d%s c%.0f", timed.ms, geometry_text(cfg).c_str(), timed.registers, timed.spill > 0 ? " SPILL" : "", timed.compile_ms);
+          return line("%.5f %s r%d%s c%.0f", timed.ms, geometry_text(cfg).c_str(), timed.registers,
+                      timed.spill > 0 ? " SPILL" : "", timed.compile_ms);
         };
       },
       [&](int i, const std::string& text, bool alive) {
         if (i == 0) {
           roof = 2.0 * static_cast<double>(std::size_t{512} << 20) / std::atof(text.c_str()) / 1e6;
+          std::printf("copy of 512 MiB, ms: %s; c: ms of compilation\n", text.c_str());
           return;
         }
         const Item& item = list[static_cast<std::size_t>(i - 1)];
-        const double bytes = (item.direction == 0 ? 2.0 : 3.0) * static_cast<double>(item.shape.rows) * item.shape.hidden *
+        const double bytes = (item.direction == 0 ? 2.0 : 3.0) *
+                             static_cast<double>(item.shape.rows) * item.shape.hidden *
                              rms::element_bytes(item.element);
         const double ms = std::atof(text.c_str());
-        std::printf("%s %s%s %lldx%d: %.4f ms, %.2f of the roof; %.120s\n", item.direction == 0 ? "fwd" : "bwd",
-                    rms::kElementNames[static_cast<int>(item.element)], item.layout ? " packed" : "", item.shape.rows, item.shape.hidden, ms,
+        std::printf("%s %s%s %lldx%d: %.4f ms, %.2f of the roof; %.120s\n",
+                    item.direction == 0 ? "fwd" : "bwd",
+                    rms::kElementNames[static_cast<int>(item.element)],
+                    item.layout ? " packed" : "", item.shape.rows, item.shape.hidden, ms,
                     alive && ms > 0 ? bytes / ms / 1e6 / roof : 0.0, text.c_str());
       });
   return 0;
@@ -268,6 +327,7 @@ int main(int count, char** words) {
   if (mode == "check") return kw::gpu_tool::check(count > 2 && std::strcmp(words[2], "-v") == 0);
   if (mode == "sweep") return kw::gpu_tool::sweep_all();
   if (mode == "shapes") return kw::gpu_tool::shapes();
-  std::fprintf(stderr, "usage: rms_norm_run check [-v] | sweep | shapes   (from the repository root)\n");
+  std::fprintf(stderr,
+               "usage: rms_norm_run check [-v] | sweep | shapes   (from the repository root)\n");
   return 2;
 }

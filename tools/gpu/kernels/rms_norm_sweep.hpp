@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometries to try, and device time of one: graph replay over rotated buffers of at least 4x the L2.
+// Geometries to try, and device time of one: graph replay over rotated buffers of at least 4x the
+// L2.
 #pragma once
 
 #include "rms_norm_check.hpp"
@@ -40,7 +41,8 @@ inline std::vector<rms::CudaForwardCfg> forward_candidates(int hidden) {
       for (const int threads : {4, 8, 16}) {
         for (const int block : {128, 256, 512}) {
           for (const int unroll : {1, 2, 4}) {
-            for (const int resident : {1024, 2048}) add(threads, block / threads, unroll, resident / block, load, store);
+            for (const int resident : {1024, 2048})
+              add(threads, block / threads, unroll, resident / block, load, store);
           }
         }
       }
@@ -65,8 +67,8 @@ inline std::vector<rms::CudaBackwardCfg> backward_candidates(int hidden) {
   std::vector<rms::CudaBackwardCfg> list;
   rms::CudaBackwardCfg base;
   base.hidden = hidden;
-  const auto add = [&](int threads, int rows, int unroll, int stages, bool prefetch, int blocks, int partials,
-                       int policy = 0) {
+  const auto add = [&](int threads, int rows, int unroll, int stages, bool prefetch, int blocks,
+                       int partials, int policy = 0) {
     rms::CudaBackwardCfg cfg = base;
     cfg.threads_per_row = threads;
     cfg.rows_per_block = rows;
@@ -88,11 +90,14 @@ inline std::vector<rms::CudaBackwardCfg> backward_candidates(int hidden) {
           if (resident < block) continue;
           const int blocks = resident / block;
           for (const int policy : {0, 1}) {
-            for (const int unroll : {1, 2, 4}) add(threads, block / threads, unroll, 0, false, blocks, 132 * blocks, policy);
-            for (const int unroll : {1, 2}) add(threads, block / threads, unroll, 0, true, blocks, 132 * blocks, policy);
+            for (const int unroll : {1, 2, 4})
+              add(threads, block / threads, unroll, 0, false, blocks, 132 * blocks, policy);
+            for (const int unroll : {1, 2})
+              add(threads, block / threads, unroll, 0, true, blocks, 132 * blocks, policy);
           }
         }
-        for (const int stages : {3, 5}) add(threads, block / threads, 1, stages, false, 1024 / block, 132 * 1024 / block);
+        for (const int stages : {3, 5})
+          add(threads, block / threads, 1, stages, false, 1024 / block, 132 * 1024 / block);
       }
     }
     return list;
@@ -104,7 +109,8 @@ inline std::vector<rms::CudaBackwardCfg> backward_candidates(int hidden) {
       for (const int resident : {512, 768, 1024, 1536}) {
         const int blocks = resident / (threads * rows);
         if (blocks < 1) continue;
-        for (const int stages : {2, 3, 4, 6}) add(threads, rows, 1, stages, false, blocks, 132 * blocks);
+        for (const int stages : {2, 3, 4, 6})
+          add(threads, rows, 1, stages, false, blocks, 132 * blocks);
         if (rows == 1) {
           add(threads, rows, 1, 0, false, blocks, 132 * blocks);
           add(threads, rows, 1, 0, true, blocks, 132 * blocks);
@@ -120,17 +126,20 @@ class Rotation {
  public:
   static constexpr std::size_t kBytes = std::size_t{512} << 20;
 
-  Rotation(const Driver& driver, std::size_t tensor_bytes, int tensors, int weight_bytes, int hidden, long long rows,
-           std::size_t workspace_bytes, Element element)
+  Rotation(const Driver& driver, std::size_t tensor_bytes, int tensors, int weight_bytes,
+           int hidden, long long rows, std::size_t workspace_bytes, Element element)
       : tensors_(tensors) {
-    sets_ = static_cast<int>(std::clamp<std::size_t>(kBytes / std::max<std::size_t>(tensor_bytes * static_cast<std::size_t>(tensors), 1), 2, 64));
+    sets_ = static_cast<int>(std::clamp<std::size_t>(
+        kBytes / std::max<std::size_t>(tensor_bytes * static_cast<std::size_t>(tensors), 1), 2,
+        64));
     const std::size_t chunk = std::min<std::size_t>(tensor_bytes, std::size_t{8} << 20);
-    const auto data = random_elements(element, static_cast<long long>(chunk) / rms::element_bytes(element), 0, 1, 7);
+    const auto data = random_elements(
+        element, static_cast<long long>(chunk) / rms::element_bytes(element), 0, 1, 7);
     for (int i = 0; i < sets_ * tensors; ++i) {
       memory_.emplace_back(driver, tensor_bytes);
       for (std::size_t at = 0; at < tensor_bytes; at += chunk) {
-        driver.run("cuMemcpyHtoD", memory_.back().address() + at, static_cast<const void*>(data.data()),
-                   std::min(chunk, tensor_bytes - at));
+        driver.run("cuMemcpyHtoD", memory_.back().address() + at,
+                   static_cast<const void*>(data.data()), std::min(chunk, tensor_bytes - at));
       }
     }
     for (int i = 0; i < sets_; ++i) rstd_.emplace_back(driver, static_cast<std::size_t>(rows) * 4);
@@ -145,9 +154,13 @@ class Rotation {
 
   int sets() const { return sets_; }
   int calls() const { return std::max(sets_, sets_ * (8 / sets_)); }
-  void* tensor(int call, int which) const { return memory_[static_cast<std::size_t>(call % sets_ * tensors_ + which)].as(); }
+  void* tensor(int call, int which) const {
+    return memory_[static_cast<std::size_t>(call % sets_ * tensors_ + which)].as();
+  }
   float* rstd(int call) const { return rstd_[static_cast<std::size_t>(call % sets_)].as<float>(); }
-  float* workspace(int call) const { return workspace_[static_cast<std::size_t>(call % sets_)].as<float>(); }
+  float* workspace(int call) const {
+    return workspace_[static_cast<std::size_t>(call % sets_)].as<float>();
+  }
   void* weight() const { return weight_.as(); }
   void* dweight() const { return dweight_.as(); }
 
@@ -163,7 +176,8 @@ struct Timed {
   double compile_ms = 0;
 };
 
-inline Timed time_forward(const Tools& tools, const Problem& p, const rms::CudaForwardCfg& cfg, const Rotation& buffers) {
+inline Timed time_forward(const Tools& tools, const Problem& p, const rms::CudaForwardCfg& cfg,
+                          const Rotation& buffers) {
   const Unit unit = tools.nvrtc.compile(forward_source(cfg), tools.arch, tools.include);
   const Module module(tools.driver, unit.cubin);
   ForwardCall call = forward_call(p);
@@ -191,7 +205,9 @@ inline Timed time_backward(const Tools& tools, const Problem& p, const rms::Cuda
   std::unique_ptr<Module> forward_module;
   Launch forward_kernel;
   if (forward != nullptr) {
-    forward_module = std::make_unique<Module>(tools.driver, tools.nvrtc.compile(forward_source(*forward), tools.arch, tools.include).cubin);
+    forward_module = std::make_unique<Module>(
+        tools.driver,
+        tools.nvrtc.compile(forward_source(*forward), tools.arch, tools.include).cubin);
     forward_kernel = forward_launch(*forward_module, *forward, p.x.rows());
   }
   const double ms = graph_ms(tools.driver, buffers.calls(), 15, [&](int i) {
@@ -217,11 +233,13 @@ inline double copy_ms(const Driver& driver, std::size_t bytes) {
   std::vector<Memory> memory;
   for (int i = 0; i < 2 * sets; ++i) {
     memory.emplace_back(driver, bytes);
-    driver.run("cuMemsetD32", memory.back().address(), 0x3f913c2bU + static_cast<unsigned>(i), bytes / 4);
+    driver.run("cuMemsetD32", memory.back().address(), 0x3f913c2bU + static_cast<unsigned>(i),
+               bytes / 4);
   }
   return graph_ms(driver, sets * std::max(8 / sets, 1), 15, [&](int i) {
     const auto at = static_cast<std::size_t>(i % sets * 2);
-    driver.run("cuMemcpyDtoDAsync", memory[at + 1].address(), memory[at].address(), bytes, driver.stream);
+    driver.run("cuMemcpyDtoDAsync", memory[at + 1].address(), memory[at].address(), bytes,
+               driver.stream);
   });
 }
 
