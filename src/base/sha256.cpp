@@ -22,12 +22,13 @@ int nibble(char c) noexcept {
 
 struct Sha256::State {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(),
-                                                                 &EVP_MD_CTX_free};
+                                                                  &EVP_MD_CTX_free};
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  require(state_->context == nullptr ? 0 : EVP_DigestInit_ex(state_->context.get(), EVP_sha256(),
-                                                             nullptr));
+  require(state_->context == nullptr
+              ? 0
+              : EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
 }
 
 Sha256::~Sha256() = default;

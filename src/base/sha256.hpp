@@ -41,8 +41,8 @@ class Sha256 {
 Digest sha256(std::span<const std::byte> bytes);
 Digest sha256(std::string_view text);
 
-// SHA-512/256, for integrity where no name depends on it: without SHA instructions 1.55 times as fast
-// as SHA-256 (200 kB on a 2.5 GHz Xeon: 0.36 against 0.55 ms).
+// SHA-512/256, for integrity where no name depends on it: without SHA instructions 1.55 times as
+// fast as SHA-256 (200 kB on a 2.5 GHz Xeon: 0.36 against 0.55 ms).
 Digest checksum(std::span<const std::byte> bytes);
 
 }  // namespace kw

@@ -9,10 +9,8 @@ std::string schema_json(const std::vector<ArgField>& fields, std::size_t size) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const ArgField& field : fields) {
-    Json entry{{"name", field.name},
-               {"kind", field.kind},
-               {"offset", field.offset},
-               {"size", field.size}};
+    Json entry{
+        {"name", field.name}, {"kind", field.kind}, {"offset", field.offset}, {"size", field.size}};
     if (field.count != 1) entry["count"] = field.count;
     if (!field.values.empty()) entry["values"] = field.values;
     list.push_back(std::move(entry));

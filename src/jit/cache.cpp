@@ -58,25 +58,28 @@ const Cache::Root* Cache::user() const noexcept {
   return there && roots_.back().problem.empty() ? &roots_.back() : nullptr;
 }
 
-// Why a root is not used. Code from it runs in this process: its owner must be this user, or for what
-// is only read root, and nobody else may write to it.
+// Why a root is not used. Code from it runs in this process: its owner must be this user, or for
+// what is only read root, and nobody else may write to it.
 std::string Cache::problem_of(const Root& root) const {
   const auto facts = file_facts(root.path);
   if (!facts) {
     if (root.layer == Layer::kUser) return "";  // made by the first publication
-    return fmt::format("{} {} does not exist", kLayerNames[static_cast<int>(root.layer)], root.path);
+    return fmt::format("{} {} does not exist", kLayerNames[static_cast<int>(root.layer)],
+                       root.path);
   }
   if (!facts->directory) return root.path + " is not a directory";
   if (options_.trust_shared) return "";
-  const bool ours = facts->owner == ::geteuid() || (root.layer != Layer::kUser && facts->owner == 0);
+  const bool ours =
+      facts->owner == ::geteuid() || (root.layer != Layer::kUser && facts->owner == 0);
   if (!ours) {
     return fmt::format("{} belongs to user {}; not used: own it or trust it explicitly", root.path,
                        facts->owner);
   }
   if ((facts->mode & kWritableByOthers) != 0) {
-    return fmt::format("{} is writable by others (mode {:o}); not used: chmod go-w it, or trust it "
-                       "explicitly",
-                       root.path, facts->mode);
+    return fmt::format(
+        "{} is writable by others (mode {:o}); not used: chmod go-w it, or trust it "
+        "explicitly",
+        root.path, facts->mode);
   }
   return "";
 }
@@ -94,7 +97,8 @@ std::optional<FoundEntry> Cache::read_entry(const Root& root, const Digest& name
   } else {
     entry = decode_entry(std::move(*bytes), &why);
   }
-  if (entry && (entry->record.source_digest != source || (key != nullptr && entry->record.key != *key))) {
+  if (entry &&
+      (entry->record.source_digest != source || (key != nullptr && entry->record.key != *key))) {
     entry.reset();
     why = "another kernel's";
   }
@@ -138,15 +142,17 @@ void Cache::publish(const Digest& key, std::span<const std::byte> file) {
 void Cache::write_failed(const std::string& why) noexcept {
   ++write_failures_;
   if (!writable_.exchange(false)) return;
-  warn(fmt::format("kernels compiled from now on are not kept: {}; point KW_CACHE_DIR at a directory "
-                   "that can be written, or set KW_CACHE_READONLY=1",
-                   why));
+  warn(fmt::format(
+      "kernels compiled from now on are not kept: {}; point KW_CACHE_DIR at a directory "
+      "that can be written, or set KW_CACHE_READONLY=1",
+      why));
 }
 
 bool Cache::write_index(const Digest& name, const std::string& json) {
   if (!writable_) return false;
   const std::string text = json + "\n" + hex(sha256(json));
-  const std::string why = publish_file(index_path(user()->path, name), bytes_of(text), Publish::kReplace);
+  const std::string why =
+      publish_file(index_path(user()->path, name), bytes_of(text), Publish::kReplace);
   if (!why.empty()) write_failed(why);
   return why.empty();
 }
@@ -174,8 +180,8 @@ std::vector<IndexLine> Cache::index(const Digest& source) const {
       IndexLine line{item.at(0).get<std::string>(), {}, {}};
       line.key = parse_digest(item.at(1).get<std::string>()).value();
       for (const Json& file : item.at(2)) {
-        line.dependencies.push_back({file.at(0).get<std::string>(),
-                                     parse_digest(file.at(1).get<std::string>()).value()});
+        line.dependencies.push_back(
+            {file.at(0).get<std::string>(), parse_digest(file.at(1).get<std::string>()).value()});
       }
       lines.push_back(std::move(line));
     }
@@ -188,7 +194,8 @@ std::vector<IndexLine> Cache::index(const Digest& source) const {
 void Cache::remember(const Digest& source, IndexLine line) {
   if (!writable_) return;
   std::vector<IndexLine> lines = index(source);
-  std::erase_if(lines, [&](const IndexLine& old) { return old.stamp == line.stamp && old.key == line.key; });
+  std::erase_if(
+      lines, [&](const IndexLine& old) { return old.stamp == line.stamp && old.key == line.key; });
   lines.insert(lines.begin(), std::move(line));
   if (lines.size() > kMaxIndexLines) lines.resize(kMaxIndexLines);
   Json json = Json::array();
@@ -212,7 +219,8 @@ void Cache::remember_toolchain(const std::string& stamp, const Digest& identity)
 
 std::string Cache::keep_failed(const Unit& unit, const Digest& source, const std::string& log) {
   std::string text = unit.source + "\n/* log\n" + log + "\n*/\n";
-  std::string root = writable_ ? user()->path : own_directory(fmt::format("/tmp/kernelwright-{}", ::geteuid()));
+  std::string root =
+      writable_ ? user()->path : own_directory(fmt::format("/tmp/kernelwright-{}", ::geteuid()));
   if (root.empty()) return "";
   std::string path = failed_path(root, unit.entry, source);
   return publish_file(path, bytes_of(text), Publish::kReplace).empty() ? path : "";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled kernels on disk. Layers are read in order: packs, shared read-only directories, the user's
-// own; only the last is written. Correct without locks: an entry is one self-checking file that
-// appears whole under the name of its key, and whoever loses the race to publish it keeps its own copy.
+// Compiled kernels on disk. Layers are read in order: packs, shared read-only directories, the
+// user's own; only the last is written. Correct without locks: an entry is one self-checking file
+// that appears whole under the name of its key, and whoever loses the race to publish it keeps its
+// own copy.
 //
 //   <root>/v1/<2 hex>/<62 hex>        an entry under its K; in a pack, under its S
 //   <root>/v1/index/<2 hex>/<62 hex>  which K an S has by which compiler
@@ -27,7 +28,8 @@ struct CacheOptions {
   std::vector<std::string> shared;
   std::string directory;  // "" keeps nothing
   bool read_only = false;
-  // Accepts roots that other users own or may write to: whoever writes there runs code as this process.
+  // Accepts roots that other users own or may write to: whoever writes there runs code as this
+  // process.
   bool trust_shared = false;
 };
 CacheOptions cache_options(const Environment& environment);
@@ -49,8 +51,8 @@ struct FoundEntry {
   std::string path;
 };
 
-// One line of the S -> K index: `stamp` names a compiler by the inodes of its files, so that neither
-// opening nor hashing it is needed to know K.
+// One line of the S -> K index: `stamp` names a compiler by the inodes of its files, so that
+// neither opening nor hashing it is needed to know K.
 struct IndexLine {
   std::string stamp;
   Digest key{};
@@ -80,8 +82,8 @@ struct CacheStats {
   CacheCounters counters;  // of this process
 };
 
-// Callable from any thread. What cannot be read is a miss and what cannot be written is dropped: both
-// are logged once and counted, and neither is an error.
+// Callable from any thread. What cannot be read is a miss and what cannot be written is dropped:
+// both are logged once and counted, and neither is an error.
 class Cache {
  public:
   explicit Cache(CacheOptions options);
@@ -112,7 +114,8 @@ class Cache {
   // Checks every entry of every layer.
   std::vector<CacheProblem> verify() const;
   CacheStats stats() const;
-  // Removes what the user layer holds, failed sources and leftovers included; the number of entries.
+  // Removes what the user layer holds, failed sources and leftovers included; the number of
+  // entries.
   std::int64_t clear();
 
   CacheCounters counters() const;

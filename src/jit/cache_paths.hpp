@@ -24,7 +24,9 @@ inline std::string index_path(const std::string& root, const Digest& name) {
   return version_path(root) + "/index/" + digest_path(name);
 }
 
-inline std::string failed_directory(const std::string& root) { return version_path(root) + "/failed"; }
+inline std::string failed_directory(const std::string& root) {
+  return version_path(root) + "/failed";
+}
 
 inline std::string failed_path(const std::string& root, const std::string& entry,
                                const Digest& source) {

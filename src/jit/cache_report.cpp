@@ -16,8 +16,9 @@ bool is_shard(const std::string& name) {
 }
 
 // Files of <directory>/<2 hex>/, with the 64 digits of their name.
-void for_each_file(const std::string& directory,
-                   const std::function<void(const std::string& path, const std::string& name)>& visit) {
+void for_each_file(
+    const std::string& directory,
+    const std::function<void(const std::string& path, const std::string& name)>& visit) {
   for (const std::string& shard : list_directory(directory)) {
     if (!is_shard(shard)) continue;
     for (const std::string& rest : list_directory(directory + "/" + shard)) {
@@ -79,8 +80,10 @@ std::vector<CacheProblem> Cache::verify() const {
         problems.push_back({path, why});
         return;
       }
-      const Digest& named = root.layer == Layer::kPack ? entry->record.source_digest : entry->record.key;
-      if (hex(named) != name) problems.push_back({path, "another kernel's: it belongs to " + hex(named)});
+      const Digest& named =
+          root.layer == Layer::kPack ? entry->record.source_digest : entry->record.key;
+      if (hex(named) != name)
+        problems.push_back({path, "another kernel's: it belongs to " + hex(named)});
     });
   }
   return problems;
@@ -97,7 +100,8 @@ CacheStats Cache::stats() const {
         ++line.entries;
         line.bytes += facts->size;
       });
-      stats.failed_sources += static_cast<std::int64_t>(list_directory(failed_directory(root.path)).size());
+      stats.failed_sources +=
+          static_cast<std::int64_t>(list_directory(failed_directory(root.path)).size());
     }
     stats.roots.push_back(std::move(line));
   }
@@ -112,7 +116,8 @@ std::int64_t Cache::clear() {
   for_each_file(top, [&](const std::string& path, const std::string&) {
     if (remove_file(path) && !is_temporary(path)) ++removed;
   });
-  for_each_file(top + "/index", [](const std::string& path, const std::string&) { remove_file(path); });
+  for_each_file(top + "/index",
+                [](const std::string& path, const std::string&) { remove_file(path); });
   const std::string failed = failed_directory(user()->path);
   for (const std::string& name : list_directory(failed)) remove_file(failed + "/" + name);
   return removed;

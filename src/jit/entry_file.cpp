@@ -18,7 +18,8 @@ constexpr std::size_t kHeaderBytes = 32, kChecksumBytes = 32, kImageAlignment = 
 
 template <typename T>
 void put(std::byte* place, T value) {
-  for (std::size_t i = 0; i < sizeof value; ++i) place[i] = static_cast<std::byte>(value >> (8 * i));
+  for (std::size_t i = 0; i < sizeof value; ++i)
+    place[i] = static_cast<std::byte>(value >> (8 * i));
 }
 
 template <typename T>
@@ -94,7 +95,8 @@ EntryRecord record_of(const Json& json) {
   record.shape.shared_bytes = json.at("shared_bytes").get<unsigned>();
   record.shape.cooperative = json.at("cooperative").get<bool>();
   for (const Json& file : json.at("dependencies")) {
-    record.dependencies.push_back({file.at(0).get<std::string>(), digest(file.at(1).get<std::string>())});
+    record.dependencies.push_back(
+        {file.at(0).get<std::string>(), digest(file.at(1).get<std::string>())});
   }
   record.compile_ms = json.at("compile_ms").get<double>();
   record.created = json.at("created").get<std::int64_t>();
@@ -106,7 +108,8 @@ std::string frame_problem(std::span<const std::byte> file) {
   if (file.size() < kHeaderBytes + kChecksumBytes) return "too short for an entry";
   if (std::memcmp(file.data(), kMagic, sizeof kMagic) != 0) return "not an entry file";
   const auto format = get<std::uint32_t>(file.data() + 8);
-  if (format != kFormat) return "of format " + std::to_string(format) + ", which this build cannot read";
+  if (format != kFormat)
+    return "of format " + std::to_string(format) + ", which this build cannot read";
   const std::size_t room = file.size() - kHeaderBytes - kChecksumBytes;
   const auto metadata = get<std::uint64_t>(file.data() + 16);
   const auto image = get<std::uint64_t>(file.data() + 24);

@@ -23,7 +23,7 @@
 namespace kw::jit {
 
 struct EntryRecord {
-  Digest key{};     // K
+  Digest key{};            // K
   Digest source_digest{};  // S
   std::string kernel, entry, arch, cfg;
   std::string toolchain;  // "nvrtc 13.0"
@@ -38,7 +38,7 @@ struct EntryRecord {
 
 struct Entry {
   EntryRecord record;
-  std::vector<std::byte> file;  // as encoded
+  std::vector<std::byte> file;       // as encoded
   std::span<const std::byte> image;  // within `file`
 
   Entry() = default;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The field visit of a Cfg: a structural value whose `static constexpr void visit(auto& self, auto& v)`
-// calls `v(name, self.field)` for every field, enums with their names: `v(name, self.isa, kIsaNames)`.
-// Text, source, pins, description and request schema all come from that one visit; a field that is not
-// visited does not compile. Members: bool, int, long long, enum class : int counted from 0, structs of
-// these. No floats, no arrays: clang 14 crashes on the first, the second break the field count.
+// The field visit of a Cfg: a structural value whose `static constexpr void visit(auto& self, auto&
+// v)` calls `v(name, self.field)` for every field, enums with their names: `v(name, self.isa,
+// kIsaNames)`. Text, source, pins, description and request schema all come from that one visit; a
+// field that is not visited does not compile. Members: bool, int, long long, enum class : int
+// counted from 0, structs of these. No floats, no arrays: clang 14 crashes on the first, the second
+// break the field count.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,8 @@ constexpr int field_count() {
 }
 
 template <typename T>
-concept CfgEnum = std::is_enum_v<T> && std::is_same_v<std::underlying_type_t<T>, int>;
+concept CfgEnum = std::is_enum_v<T> && std::is_same_v < std::underlying_type_t<T>,
+int > ;
 template <typename T>
 concept CfgInteger = std::is_same_v<T, int> || std::is_same_v<T, long long>;
 
@@ -115,9 +117,9 @@ std::string cfg_text(const Cfg& cfg) {
   });
 }
 
-// As C++: the initialiser of a `Cfg` in a rendered unit, where that name is the type. An enumerator is
-// spelled by its number, `static_cast<decltype(Cfg::isa)>(1)`, for names of types and enumerators are
-// not to be had from a value; the comment of the unit has the words.
+// As C++: the initialiser of a `Cfg` in a rendered unit, where that name is the type. An enumerator
+// is spelled by its number, `static_cast<decltype(Cfg::isa)>(1)`, for names of types and
+// enumerators are not to be had from a value; the comment of the unit has the words.
 template <typename Cfg>
 std::string cfg_source(const Cfg& cfg, const std::string& scope = "Cfg::") {
   return cfg_initializer(cfg, [&](const char* name, const auto& value, const auto&...) {

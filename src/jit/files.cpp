@@ -144,15 +144,15 @@ std::string publish_file(const std::string& path, std::span<const std::byte> byt
   {
     const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file) return reason("create", temporary);
-    if (!write_all(file.get(), bytes) || ::fchmod(file.get(), 0644) != 0 || ::fsync(file.get()) != 0) {
+    if (!write_all(file.get(), bytes) || ::fchmod(file.get(), 0644) != 0 ||
+        ::fsync(file.get()) != 0) {
       std::string why = reason("write", temporary);
       ::unlink(temporary.c_str());
       return why;
     }
   }
-  const bool named = rule == Publish::kReplace
-                         ? ::rename(temporary.c_str(), path.c_str()) == 0
-                         : rename_without_replacing(temporary, path);
+  const bool named = rule == Publish::kReplace ? ::rename(temporary.c_str(), path.c_str()) == 0
+                                               : rename_without_replacing(temporary, path);
   if (!named) {
     const bool lost_race = rule == Publish::kKeepExisting && errno == EEXIST;
     std::string why = lost_race ? "" : reason("rename a new file to", path);

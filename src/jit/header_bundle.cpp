@@ -64,7 +64,8 @@ const HeaderBundle& HeaderBundle::embedded() {
 std::unique_ptr<HeaderBundle> HeaderBundle::of_source_tree(const std::string& root) {
   if (!is_directory(root + "/src/kit")) {
     fail(Code::kNotFound,
-         "KW_SOURCE_ROOT={}: no folder src/kit there; name the root of a kernelwright source tree, or "
+         "KW_SOURCE_ROOT={}: no folder src/kit there; name the root of a kernelwright source tree, "
+         "or "
          "unset it to use the embedded headers",
          root);
   }
@@ -91,7 +92,8 @@ std::shared_ptr<const Header> HeaderBundle::find(const std::string& name) const 
 HeaderClosure HeaderBundle::reachable(std::string_view source) const {
   std::map<std::string, std::shared_ptr<const Header>> seen;
   std::vector<std::pair<std::string, std::string>> pending;  // name, includer
-  for (std::string& name : quoted_includes(source)) pending.emplace_back(std::move(name), "the unit");
+  for (std::string& name : quoted_includes(source))
+    pending.emplace_back(std::move(name), "the unit");
   while (!pending.empty()) {
     const auto [name, includer] = std::move(pending.back());
     pending.pop_back();
@@ -100,7 +102,8 @@ HeaderClosure HeaderBundle::reachable(std::string_view source) const {
     if (!header) {
       const std::string where = root_.empty() ? "the embedded headers" : root_ + "/src";
       fail(Code::kNotFound,
-           "{} includes \"{}\", which is not in {}; kernels may include kit/shared, kit/cuda and the "
+           "{} includes \"{}\", which is not in {}; kernels may include kit/shared, kit/cuda and "
+           "the "
            "cfg.hpp and body of their operation",
            includer, name, where);
     }

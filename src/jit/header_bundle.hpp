@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers that kernels may include, as bytes in memory: those embedded in the library at build time,
-// or those of a source tree (KW_SOURCE_ROOT). A unit's identity holds the ones that it reaches.
+// The headers that kernels may include, as bytes in memory: those embedded in the library at build
+// time, or those of a source tree (KW_SOURCE_ROOT). A unit's identity holds the ones that it
+// reaches.
 #pragma once
 
 #include <map>
@@ -51,7 +52,8 @@ class HeaderBundle {
   std::map<std::string, std::string_view> texts_;
   std::map<std::string, std::string> owned_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::shared_ptr<const Header>> parsed_;  // guarded; empty with a root
+  mutable std::map<std::string, std::shared_ptr<const Header>>
+      parsed_;  // guarded; empty with a root
 };
 
 // The names of `#include "..."` in a source.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: keeps processes of one machine from compiling the same unit at once. An optimisation: the
-// cache is right without it, and a lock that cannot be had in time is done without.
+// Private: keeps processes of one machine from compiling the same unit at once. An optimisation:
+// the cache is right without it, and a lock that cannot be had in time is done without.
 #pragma once
 
 #include <chrono>

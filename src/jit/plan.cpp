@@ -10,10 +10,13 @@ namespace kw::jit {
 namespace {
 
 double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
-std::string dim_text(const runtime::Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
+std::string dim_text(const runtime::Dim3& dim) {
+  return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z);
+}
 
 std::string fact_text(int value) { return value < 0 ? "unknown" : std::to_string(value); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a unit to a kernel that can be launched: found in a layer of the cache or compiled, loaded on a
-// device, kept once per (device, S) while anybody holds it.
+// From a unit to a kernel that can be launched: found in a layer of the cache or compiled, loaded
+// on a device, kept once per (device, S) while anybody holds it.
 #pragma once
 
 #include <array>
@@ -51,7 +51,8 @@ class Plan {
     shape.grid = grid;
     return function_->launch(shape, arguments, bytes, stream);
   }
-  // Every decision: kernel, Cfg, entry, geometry, digests, toolchain, registers, spills, origin, times.
+  // Every decision: kernel, Cfg, entry, geometry, digests, toolchain, registers, spills, origin,
+  // times.
   PlanFacts info() const;
 
  private:
@@ -65,7 +66,7 @@ class Plan {
 
 struct SessionOptions {
   CacheOptions cache;
-  std::vector<std::string> flags;  // after the toolchain's own; part of every key
+  std::vector<std::string> flags;         // after the toolchain's own; part of every key
   const HeaderBundle* headers = nullptr;  // null: the embedded ones; borrowed
   std::string source_root;                // kernel headers from this tree instead
   bool may_compile = true;                // false: what no layer holds is an error
@@ -76,9 +77,9 @@ SessionOptions session_options(const Environment& environment);
 
 struct SessionCounters {
   std::int64_t compiled = 0;
-  std::int64_t failed = 0;        // compilations
-  std::int64_t memory_hits = 0;   // plans and binaries that lived already
-  std::int64_t identities = 0;    // toolchains hashed
+  std::int64_t failed = 0;       // compilations
+  std::int64_t memory_hits = 0;  // plans and binaries that lived already
+  std::int64_t identities = 0;   // toolchains hashed
   CacheCounters cache;
 };
 
@@ -95,9 +96,9 @@ class Session {
   // This process's, with the options of environment().
   static Session& process();
 
-  // Throws Error: kNotFound for a header that does not exist, kInternal for a source that the compiler
-  // refuses (with its log, and the path of the kept source), kEnvironment without a compiler,
-  // kUnsupported when it may not compile.
+  // Throws Error: kNotFound for a header that does not exist, kInternal for a source that the
+  // compiler refuses (with its log, and the path of the kept source), kEnvironment without a
+  // compiler, kUnsupported when it may not compile.
   std::shared_ptr<const Plan> prepare(Toolchain& toolchain, const Unit& unit,
                                       runtime::Device& device);
   // All of them on at most `threads` threads, in the order of `units`; one failing stops no other.

@@ -35,7 +35,8 @@ bool unchanged(const std::vector<Dependency>& files) {
   });
 }
 
-// Of what the compiler read beside unit and bundle; by content, for paths are not the same everywhere.
+// Of what the compiler read beside unit and bundle; by content, for paths are not the same
+// everywhere.
 Digest digest_of(const std::vector<Dependency>& files) {
   if (files.empty()) return {};
   Sha256 sha;
@@ -58,9 +59,9 @@ SessionOptions session_options(const Environment& environment) {
 Session::Session(SessionOptions options)
     : options_(std::move(options)),
       tree_(tree_of(options_.source_root)),
-      headers_(tree_                ? *tree_
-               : options_.headers   ? *options_.headers
-                                    : HeaderBundle::embedded()),
+      headers_(tree_              ? *tree_
+               : options_.headers ? *options_.headers
+                                  : HeaderBundle::embedded()),
       cache_(options_.cache) {}
 
 Session& Session::process() {
@@ -70,7 +71,8 @@ Session& Session::process() {
 
 Session::Identified Session::identify(const Toolchain& toolchain, const Unit& unit) const {
   Identified what{toolchain.settings(unit.arch), headers_.reachable(unit.source), {}};
-  what.settings.flags.insert(what.settings.flags.end(), options_.flags.begin(), options_.flags.end());
+  what.settings.flags.insert(what.settings.flags.end(), options_.flags.begin(),
+                             options_.flags.end());
   what.source = jit::source_digest(unit, what.settings, what.headers.digest);
   return what;
 }
@@ -118,7 +120,8 @@ std::vector<PrepareOutcome> Session::prepare_all(Toolchain& toolchain, std::span
     }
   };
   std::vector<std::jthread> workers;
-  const auto count = std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), units.size());
+  const auto count =
+      std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), units.size());
   for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
   work();
   workers.clear();
@@ -150,7 +153,8 @@ Digest Session::identity_of(Toolchain& toolchain, const std::string& stamp) {
   return identities_.emplace(name, *identity).first->second;
 }
 
-CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit, const Identified& what) {
+CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit,
+                                      const Identified& what) {
   const Clock::time_point start = Clock::now();
   const auto finish = [&](Entry entry, Origin origin) {
     return CompiledUnit{what.source, std::move(entry), origin, ms_since(start)};
@@ -174,7 +178,8 @@ CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit, co
   cache_.count_miss();
   if (!options_.may_compile) {
     fail(Code::kUnsupported,
-         "{} {} for {} is in no layer of the cache, and this session may not compile; add a pack that "
+         "{} {} for {} is in no layer of the cache, and this session may not compile; add a pack "
+         "that "
          "holds {}",
          unit.kernel, unit.cfg, unit.arch, hex(what.source));
   }

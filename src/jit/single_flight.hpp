@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are made once while anybody holds them. Private: includes only the standard library.
+// Values that are made once while anybody holds them. Includes only the standard library.
 #pragma once
 
 #include <future>

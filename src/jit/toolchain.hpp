@@ -59,14 +59,14 @@ class Toolchain {
   virtual ~Toolchain() = default;
 
   virtual std::string kind() const = 0;  // "nvrtc"
-  // Flags and facts that enter S. Pure: the compiler is not touched. Throws Error(kUnsupported) for an
-  // architecture that no build of it knows.
+  // Flags and facts that enter S. Pure: the compiler is not touched. Throws Error(kUnsupported) for
+  // an architecture that no build of it knows.
   virtual CompileSettings settings(const std::string& arch) const = 0;
 
   // Stat identities of the files that identity() would read, "" when there is no compiler. Cheap.
   virtual std::string stamp() const = 0;
-  // A digest of the compiler's binaries. Throws Error(kEnvironment), with what was looked for and what
-  // to do, when there is none.
+  // A digest of the compiler's binaries. Throws Error(kEnvironment), with what was looked for and
+  // what to do, when there is none.
   virtual Digest identity() = 0;
   // "nvrtc 13.0", for people.
   virtual std::string description() = 0;

@@ -21,8 +21,8 @@ Catalog& builtin_catalog();
 const std::vector<suite::SuiteSpec>& builtin_suites();
 
 struct InitializeOptions {
-  std::string config_file;                       // YAML; empty: none
-  std::map<std::string, std::string> overrides;  // operation -> "native", "[a, b]", "auto", "eager"
+  std::string config_file{};                       // YAML; empty: none
+  std::map<std::string, std::string> overrides{};  // operation -> "native", "[a, b]", "auto", "eager"
   bool prepare_on_miss = true;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/suite/inputs.hpp"
 
+#include <algorithm>
+
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/suite/element.hpp"
 #include "kernelwright/suite/forward_link.hpp"
@@ -23,7 +25,9 @@ std::vector<TensorView> PlacedTensors::views() const {
 void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
                  const Catalog& catalog) {
   const Operation* forward = find_forward(catalog, problem.operation());
-  const bool batch_known = has_batch(problem);
+  const auto& parameters = problem.contract->parameters;
+  const bool any_rows = std::any_of(parameters.begin(), parameters.end(),
+                                    [](const Parameter& p) { return p.shape.batch; });
   std::vector<std::size_t> linked;
   for (std::size_t i = 0; i < placed.operands().size(); ++i) {
     const Operand& operand = placed.operands()[i];
@@ -41,7 +45,7 @@ void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::
            "{}: '{}' needs contents of class '{}', which the suite cannot make yet",
            problem.label(), operand.name, content);
     }
-    const bool has_rows = parameter.shape.batch || !batch_known;
+    const bool has_rows = parameter.shape.batch || !any_rows;
     const Fill used = is_row_fill(fill) && !has_rows ? Fill::kNormal : fill;
     fill_tensor(placed[i].host_view(),
                 {used, seed, operand.name, row_width(parameter, operand.spec),

@@ -131,7 +131,8 @@ std::vector<DenseTensor> Oracle::run(const Problem& problem,
   if (scratch.bytes > 0) port.reserve_workspace(nullptr, scratch.bytes, scratch.zeroed_bytes);
   const auto arguments = make_arguments(problem, views);
   LaunchFrame frame;
-  if (scratch.bytes > 0) frame.workspace = port.workspace(nullptr, scratch.bytes, scratch.zeroed_bytes);
+  if (scratch.bytes > 0)
+    frame.workspace = port.workspace(nullptr, scratch.bytes, scratch.zeroed_bytes);
   throw_if_failed(functions.launch(owned.plan, arguments->data(), frame));
   return tensors;
 }

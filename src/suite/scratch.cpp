@@ -90,8 +90,7 @@ class PoolScratch final : public Scratch {
     memory_ = nullptr;
     if (size.bytes == 0) return;
     device_.reserve_workspace(nullptr, size.bytes, size.zeroed_bytes);
-    memory_ =
-        static_cast<std::byte*>(device_.workspace(nullptr, size.bytes, size.zeroed_bytes));
+    memory_ = static_cast<std::byte*>(device_.workspace(nullptr, size.bytes, size.zeroed_bytes));
     if (memory_ == nullptr)
       fail(Code::kInternal, "{} has no workspace of {} bytes after reserving it", device_.name(),
            size.bytes);

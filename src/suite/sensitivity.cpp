@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/suite/sensitivity.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernelwright/suite/forward_link.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 // Elements of a problem up to which every input moves in a run of its own, and up to which they
 // move at all.
-constexpr std::int64_t kOneByOne = 1 << 18;
+constexpr std::int64_t kOneByOne = 1 << 21;
 constexpr std::int64_t kAtAll = 1 << 23;
 
 // The problem with every saved output present, and its inputs.
@@ -50,10 +51,16 @@ Probed with_saved_outputs(const Problem& problem, std::span<const std::vector<do
   return probed;
 }
 
+// Half the spacing of subnormal float32 numbers: what they lose whatever their size.
+constexpr double kSmallestStep = 0x1p-150;
+
 void move(std::vector<double>& values, const Operand& operand, double step) {
   const std::uint64_t key = mix64(name_hash(operand.name));
+  const double smallest = step >= 0x1p-24 ? kSmallestStep : 0;
   for (std::size_t e = 0; e < values.size(); ++e) {
-    values[e] *= (mix64(key ^ e) & 1U) != 0 ? 1 + step : 1 - step;
+    if (values[e] == 0) continue;
+    const double change = std::max(std::fabs(values[e]) * step, smallest);
+    values[e] += (mix64(key ^ e) & 1U) != 0 ? change : -change;
   }
 }
 

@@ -26,6 +26,9 @@ std::size_t ulp_bin(double ulps) {
   return 6;
 }
 
+// Unit roundoffs by which a well-conditioned result follows its inputs; more is cancellation.
+constexpr double kNatural = 4;
+
 // Fewer elements are not worth a team of threads.
 constexpr std::int64_t kParallel = 1 << 18;
 
@@ -105,7 +108,8 @@ class Comparer {
     if (!expected_.sensitivity.empty()) {
       const double sensitivity = expected_.sensitivity[at];
       t.sensitivity2 += sensitivity * sensitivity;
-      slack = gates_.slack_gain * std::max(0.0, sensitivity - 4 * gates_.arithmetic * magnitude);
+      slack =
+          gates_.slack_gain * std::max(0.0, sensitivity - kNatural * gates_.arithmetic * magnitude);
     }
     // Below the normal numbers the storage cannot do better than its fixed spacing.
     const bool subnormal = unit <= format_.smallest();
@@ -133,11 +137,12 @@ class Comparer {
     }
   }
 
+  // Within what the arithmetic may be off, both neighbours of a tie are correct.
   bool correctly_rounded(double y, double o, double rounded, double slack) const {
     if (y == rounded) return true;
-    if (gates_.min_exact == 0 || slack == 0) return false;
     if (gates_.against_steps) return std::fabs(y - rounded) <= slack;
-    return y >= round_to(got_.dtype, o - slack) && y <= round_to(got_.dtype, o + slack);
+    const double reach = slack + kNatural * gates_.arithmetic * std::fabs(o);
+    return y >= round_to(got_.dtype, o - reach) && y <= round_to(got_.dtype, o + reach);
   }
 
   static bool same_class(double a, double b) {

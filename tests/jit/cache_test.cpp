@@ -84,8 +84,9 @@ TEST(EntryFile, ReadsBackWhatWasWritten) {
   const EntryRecord& read = entry->record;
   EXPECT_EQ(read.key, record.key);
   EXPECT_EQ(read.source_digest, record.source_digest);
-  EXPECT_EQ(read.kernel + read.entry + read.arch + read.cfg + read.toolchain + read.source,
-            record.kernel + record.entry + record.arch + record.cfg + record.toolchain + record.source);
+  EXPECT_EQ(
+      read.kernel + read.entry + read.arch + read.cfg + read.toolchain + read.source,
+      record.kernel + record.entry + record.arch + record.cfg + record.toolchain + record.source);
   EXPECT_EQ(read.flags, record.flags);
   EXPECT_EQ(read.log, "log \xef\xbf\xbd not UTF-8");
   EXPECT_EQ(read.facts.registers, 32);
@@ -115,8 +116,10 @@ TEST(EntryFile, EveryFlippedByteAndEveryCutIsNoticed) {
     altered[i] ^= std::byte{1};
     EXPECT_FALSE(decode_entry(altered)) << "byte " << i;
   }
-  for (const std::size_t size : {std::size_t{0}, std::size_t{31}, file.size() / 2, file.size() - 1}) {
-    EXPECT_FALSE(decode_entry({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size)})) << size;
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{31}, file.size() / 2, file.size() - 1}) {
+    EXPECT_FALSE(decode_entry({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size)}))
+        << size;
   }
   auto longer = file;
   longer.push_back(std::byte{0});
@@ -184,7 +187,8 @@ TEST(Cache, LayersAreReadInOrderAndOnlyTheUsersIsWritten) {
   const test::TemporaryDirectory directory;
   const EntryRecord record = record_of("toy");
   const auto file = encode_entry(record, image_of(100));
-  for (const char* layer : {"/pack", "/shared", "/user"}) fs::create_directory(directory.path() + layer);
+  for (const char* layer : {"/pack", "/shared", "/user"})
+    fs::create_directory(directory.path() + layer);
   Cache(in(directory.path() + "/shared")).publish(record.key, file);
   Cache(in(directory.path() + "/pack")).publish(record.source_digest, file);
   CacheOptions options = in(directory.path() + "/user");
@@ -251,7 +255,8 @@ TEST(Cache, IndexKeepsTheNewestCompilersFirst) {
   const Digest source = sha256("s");
   Cache cache(in(directory.path()));
   for (int i = 0; i < 10; ++i) {
-    cache.remember(source, {"stamp " + std::to_string(i), sha256(std::to_string(i)), {{"/x", sha256("x")}}});
+    cache.remember(
+        source, {"stamp " + std::to_string(i), sha256(std::to_string(i)), {{"/x", sha256("x")}}});
   }
   cache.remember(source, {"stamp 8", sha256("8"), {}});
   const auto lines = Cache(in(directory.path())).index(source);

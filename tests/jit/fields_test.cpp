@@ -43,8 +43,10 @@ TEST(Fields, CountsNestedStructsAsOneField) {
 TEST(Fields, TextHoldsOnlyWhatDiffersFromTheDefault) {
   EXPECT_EQ(cfg_text(Cfg{}), "{}");
   EXPECT_EQ(cfg_text(Cfg{.rows = 5}), "{.rows = 5}");
-  EXPECT_EQ(cfg_text(Cfg{.aligned = false, .order = Order::kColumn, .inner = {.wide = true}, .limit = 1LL << 40}),
-            "{.aligned = false, .order = column, .inner = {.wide = true}, .limit = 1099511627776}");
+  EXPECT_EQ(
+      cfg_text(Cfg{
+          .aligned = false, .order = Order::kColumn, .inner = {.wide = true}, .limit = 1LL << 40}),
+      "{.aligned = false, .order = column, .inner = {.wide = true}, .limit = 1099511627776}");
 }
 
 TEST(Fields, PinsSetFieldsByName) {
@@ -58,10 +60,14 @@ TEST(Fields, PinsThatDoNotFitAreErrors) {
     Cfg cfg;
     apply_pins(cfg, {{name, value}});
   };
-  test::expect_error(Code::kNotFound, {"unknown field 'row'", "did you mean 'rows'"}, [&] { pin("row", "1"); });
-  test::expect_error(Code::kNotFound, {"value of 'order'", "'diagonal'", "row, column"}, [&] { pin("order", "diagonal"); });
-  test::expect_error(Code::kInvalidArgument, {"rows=many", "takes an integer"}, [&] { pin("rows", "many"); });
-  test::expect_error(Code::kInvalidArgument, {"aligned=1", "true or false"}, [&] { pin("aligned", "1"); });
+  test::expect_error(Code::kNotFound, {"unknown field 'row'", "did you mean 'rows'"},
+                     [&] { pin("row", "1"); });
+  test::expect_error(Code::kNotFound, {"value of 'order'", "'diagonal'", "row, column"},
+                     [&] { pin("order", "diagonal"); });
+  test::expect_error(Code::kInvalidArgument, {"rows=many", "takes an integer"},
+                     [&] { pin("rows", "many"); });
+  test::expect_error(Code::kInvalidArgument, {"aligned=1", "true or false"},
+                     [&] { pin("aligned", "1"); });
   test::expect_error(Code::kInvalidArgument, {"inner", "nested"}, [&] { pin("inner", "8"); });
 }
 

@@ -25,7 +25,8 @@ TEST(HeaderBundle, ReachesWhatIsIncludedDirectlyOrNot) {
   const HeaderBundle bundle(test::toy_headers());
   std::vector<std::string> names;
   for (const auto& header : bundle.reachable(kSource).headers) names.push_back(header->name);
-  EXPECT_EQ(names, (std::vector<std::string>{"kernelwright/kit/cuda/types.cuh", "kernelwright/ops/toy/cfg.hpp",
+  EXPECT_EQ(names, (std::vector<std::string>{"kernelwright/kit/cuda/types.cuh",
+                                             "kernelwright/ops/toy/cfg.hpp",
                                              "kernelwright/ops/toy/cuda_body.cuh"}));
 }
 
@@ -40,9 +41,10 @@ TEST(HeaderBundle, OneByteOfAReachedHeaderChangesTheDigestAndAnotherOperatorsNon
 TEST(HeaderBundle, MissingHeaderIsNamedWithItsIncluder) {
   auto headers = test::toy_headers();
   headers.erase("kernelwright/kit/cuda/types.cuh");
-  test::expect_error(Code::kNotFound,
-                     {"kernelwright/ops/toy/cuda_body.cuh includes \"kernelwright/kit/cuda/types.cuh\""},
-                     [&] { HeaderBundle(headers).reachable(kSource); });
+  test::expect_error(
+      Code::kNotFound,
+      {"kernelwright/ops/toy/cuda_body.cuh includes \"kernelwright/kit/cuda/types.cuh\""},
+      [&] { HeaderBundle(headers).reachable(kSource); });
 }
 
 TEST(HeaderBundle, EmbeddedHeadersAreThoseOfTheTree) {
@@ -55,7 +57,9 @@ TEST(HeaderBundle, EmbeddedHeadersAreThoseOfTheTree) {
     file << std::ifstream(root / name.substr(std::string("kernelwright/").size())).rdbuf();
     const auto closure = bundle.reachable("#include \"" + name + "\"\n");
     for (const auto& header : closure.headers) {
-      if (header->name == name) EXPECT_EQ(header->text, file.str()) << name;
+      if (header->name == name) {
+        EXPECT_EQ(header->text, file.str()) << name;
+      }
     }
   }
 }
@@ -79,7 +83,8 @@ TEST(HeaderBundle, OfASourceTreeFollowsEdits) {
 }
 
 TEST(QuotedIncludes, AreFoundInEverySpelling) {
-  EXPECT_EQ(quoted_includes("#include \"a\"\n  #\tinclude\t\"b\" // c\n#include <d>\nint x;\n#include \"e\""),
+  EXPECT_EQ(quoted_includes(
+                "#include \"a\"\n  #\tinclude\t\"b\" // c\n#include <d>\nint x;\n#include \"e\""),
             (std::vector<std::string>{"a", "b", "e"}));
 }
 

@@ -28,8 +28,9 @@ class SessionTest : public testing::Test {
   }
   FakeDevice& device() {
     for (int rows = 0; rows < 64; ++rows) {
-      device_.define_kernel(toy_unit({.rows = rows}).entry,
-                            [this](const runtime::LaunchShape& shape, const void*) { launched_ = shape; });
+      device_.define_kernel(
+          toy_unit({.rows = rows}).entry,
+          [this](const runtime::LaunchShape& shape, const void*) { launched_ = shape; });
     }
     return device_;
   }
@@ -180,9 +181,12 @@ TEST_F(SessionTest, PreparesManyAtOnceAndReportsEachFailure) {
   ASSERT_EQ(outcomes.size(), 12U);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     EXPECT_EQ(outcomes[i].plan == nullptr, i == 5);
-    if (outcomes[i].plan) EXPECT_EQ(outcomes[i].plan->unit().entry, units[i].entry);
+    if (outcomes[i].plan) {
+      EXPECT_EQ(outcomes[i].plan->unit().entry, units[i].entry);
+    }
   }
-  test::expect_error(Code::kNotFound, {"nowhere.hpp"}, [&] { std::rethrow_exception(outcomes[5].error); });
+  test::expect_error(Code::kNotFound, {"nowhere.hpp"},
+                     [&] { std::rethrow_exception(outcomes[5].error); });
   EXPECT_EQ(toolchain_.compiles, 11);
   EXPECT_LT(took, 11 * toolchain_.delay + std::chrono::seconds{2});
 }

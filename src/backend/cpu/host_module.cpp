@@ -67,8 +67,9 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
   return true;
 }
 
-// The loader takes a path that it has seen for the object that it has loaded, and numbers of descriptors
-// come again; so every load spells its path in a way of its own, the bits of `serial` as "/." and "/".
+// The loader takes a path that it has seen for the object that it has loaded, and numbers of
+// descriptors come again; so every load spells its path in a way of its own, the bits of `serial`
+// as "/." and "/".
 std::string unique_path(int descriptor, unsigned serial) {
   std::string path = "/proc/self";
   for (; serial != 0; serial >>= 1) path += (serial & 1U) != 0 ? "/." : "/";

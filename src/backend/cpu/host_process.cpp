@@ -66,7 +66,8 @@ ProcessResult run_process(const std::vector<std::string>& arguments,
   ::close(ends[1]);
   if (error != 0) {
     ::close(ends[0]);
-    fail(Code::kEnvironment, "cannot start {}: {}", arguments[0], std::generic_category().message(error));
+    fail(Code::kEnvironment, "cannot start {}: {}", arguments[0],
+         std::generic_category().message(error));
   }
   ProcessResult result;
   result.timed_out = !drain(ends[0], std::chrono::steady_clock::now() + limit, result.output);

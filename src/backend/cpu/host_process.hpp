@@ -14,9 +14,9 @@ struct ProcessResult {
   std::string output;  // of stdout and stderr together
 };
 
-// `arguments[0]` is the path of the program. Its environment is `environment` alone and its directory
-// `directory` ("" for ours). Killed when `limit` has passed. Throws Error(kEnvironment) when it cannot
-// be started.
+// `arguments[0]` is the path of the program. Its environment is `environment` alone and its
+// directory `directory` ("" for ours). Killed when `limit` has passed. Throws Error(kEnvironment)
+// when it cannot be started.
 ProcessResult run_process(const std::vector<std::string>& arguments,
                           const std::vector<std::string>& environment, const std::string& directory,
                           std::chrono::milliseconds limit);

@@ -59,14 +59,16 @@ std::vector<std::string> feature_flags(const std::string& arch) {
     flags.insert(flags.end(), level.adds.begin(), level.adds.end());
     if (wanted == level.name) return flags;
   }
-  fail_text(Code::kUnsupported, "host toolchain: " + unknown_name_message("architecture", arch, names));
+  fail_text(Code::kUnsupported,
+            "host toolchain: " + unknown_name_message("architecture", arch, names));
 }
 
 // A directory that nobody else can read, gone with the object.
 class PrivateDirectory {
  public:
   PrivateDirectory() : path_("/tmp/kw-host-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) fail(Code::kEnvironment, "cannot make a directory in /tmp");
+    if (::mkdtemp(path_.data()) == nullptr)
+      fail(Code::kEnvironment, "cannot make a directory in /tmp");
   }
   ~PrivateDirectory() {
     std::error_code ignored;
@@ -126,8 +128,9 @@ std::vector<Dependency> system_headers(const std::string& depfile) {
 }  // namespace
 
 struct HostToolchain::Compiler {
-  std::string path;                // "" when there is none
-  std::vector<std::string> files;  // what makes the code: driver, compiler proper, assembler, linker
+  std::string path;  // "" when there is none
+  std::vector<std::string>
+      files;  // what makes the code: driver, compiler proper, assembler, linker
   std::string description;
 };
 
@@ -142,9 +145,9 @@ HostToolchain::~HostToolchain() = default;
 
 std::string HostToolchain::compiler() const {
   if (options_.compiler.find('/') != std::string::npos) return resolved_path(options_.compiler);
-  const std::vector<std::string> names =
-      options_.compiler.empty() ? std::vector<std::string>{"g++", "clang++"}
-                                : std::vector<std::string>{options_.compiler};
+  const std::vector<std::string> names = options_.compiler.empty()
+                                             ? std::vector<std::string>{"g++", "clang++"}
+                                             : std::vector<std::string>{options_.compiler};
   for (const std::string& name : names) {
     for (const std::string& directory : options_.search) {
       // Not resolved: a compiler may go by the name that it was called by.
@@ -175,9 +178,11 @@ const HostToolchain::Compiler& HostToolchain::found() const {
       files.push_back(resolved_path(std::string(trim(answer))));
     }
     // clang lives in its libraries. The loader lists them: "  libLLVM.so => /usr/lib/... (0x...)".
-    for (const std::string& line : split(ask({compiler->path}, {"LD_TRACE_LOADED_OBJECTS=1"}), '\n')) {
+    for (const std::string& line :
+         split(ask({compiler->path}, {"LD_TRACE_LOADED_OBJECTS=1"}), '\n')) {
       const std::size_t begin = line.find("=> /");
-      const bool ours = line.find("LLVM") != std::string::npos || line.find("clang") != std::string::npos;
+      const bool ours =
+          line.find("LLVM") != std::string::npos || line.find("clang") != std::string::npos;
       if (begin == std::string::npos || !ours) continue;
       const std::size_t end = line.find(" (", begin);
       files.push_back(resolved_path(line.substr(begin + 3, end - begin - 3)));
@@ -193,8 +198,8 @@ const HostToolchain::Compiler& HostToolchain::found() const {
 }
 
 CompileSettings HostToolchain::settings(const std::string& arch) const {
-  std::vector<std::string> flags{"-std=c++20", "-O3", "-ffp-contract=off", "-fPIC", "-shared",
-                                 "-fvisibility=hidden"};
+  std::vector<std::string> flags{"-std=c++20", "-O3",     "-ffp-contract=off",
+                                 "-fPIC",      "-shared", "-fvisibility=hidden"};
   for (std::string& flag : feature_flags(arch)) flags.push_back(std::move(flag));
   return {kind(), std::move(flags), {"x86-64 linux"}};
 }
@@ -209,7 +214,8 @@ Digest HostToolchain::identity() {
   const Compiler& compiler = found();
   if (compiler.path.empty()) {
     fail(Code::kEnvironment,
-         "host kernels need a C++20 compiler and there is no {} in {}; install g++, or set KW_CXX to one",
+         "host kernels need a C++20 compiler and there is no {} in {}; install g++, or set KW_CXX "
+         "to one",
          options_.compiler.empty() ? "g++ or clang++" : options_.compiler, join(options_.search));
   }
   Sha256 sha;
@@ -228,7 +234,8 @@ Binary HostToolchain::compile(const CompileJob& job) {
   if (path.empty()) identity();  // throws, with what to do
   const PrivateDirectory directory;
   directory.write("unit.cpp", job.unit.source);
-  for (const auto& header : job.headers.headers) directory.write("include/" + header->name, header->text);
+  for (const auto& header : job.headers.headers)
+    directory.write("include/" + header->name, header->text);
   std::vector<std::string> arguments{path};
   arguments.insert(arguments.end(), job.flags.begin(), job.flags.end());
   // Relative names: no path of this machine reaches the binary.
@@ -237,17 +244,20 @@ Binary HostToolchain::compile(const CompileJob& job) {
   }
   std::vector<std::string> environment = kEnvironment;
   environment.push_back("TMPDIR=" + directory.path());
-  const ProcessResult result = run_process(arguments, environment, directory.path(), options_.limit);
+  const ProcessResult result =
+      run_process(arguments, environment, directory.path(), options_.limit);
   if (result.timed_out) {
-    fail(Code::kEnvironment, "{} took longer than {} ms for {}", path, options_.limit.count(), job.name);
+    fail(Code::kEnvironment, "{} took longer than {} ms for {}", path, options_.limit.count(),
+         job.name);
   }
   if (result.exit_code != 0) throw CompileFailure(result.output);
   auto image = read_bytes(directory.path() + "/unit.so");
   const auto depfile = read_text(directory.path() + "/unit.d");
   constexpr char kElf[] = {0x7f, 'E', 'L', 'F'};
-  if (!image || !depfile || image->size() < 64 || std::memcmp(image->data(), kElf, sizeof kElf) != 0) {
-    fail(Code::kEnvironment, "{} reports success for {} and leaves no shared object:\n{}", path, job.name,
-         result.output);
+  if (!image || !depfile || image->size() < 64 ||
+      std::memcmp(image->data(), kElf, sizeof kElf) != 0) {
+    fail(Code::kEnvironment, "{} reports success for {} and leaves no shared object:\n{}", path,
+         job.name, result.output);
   }
   Binary binary;
   binary.image = std::move(*image);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host units to shared objects by g++ or clang++, for tests and for CPU kernels outside the tree; and
-// the loading of such objects from memory.
+// Host units to shared objects by g++ or clang++, for tests and for CPU kernels outside the tree;
+// and the loading of such objects from memory.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ struct HostToolchainOptions {
 };
 HostToolchainOptions host_toolchain_options(const Environment& environment);
 
-// Architectures: "x86-64", "x86-64-v2", "-v3", "-v4", and "native", which is the highest of them that
-// this machine has. They enter keys as lists of features, never as -march=native.
+// Architectures: "x86-64", "x86-64-v2", "-v3", "-v4", and "native", which is the highest of them
+// that this machine has. They enter keys as lists of features, never as -march=native.
 class HostToolchain final : public Toolchain {
  public:
   explicit HostToolchain(HostToolchainOptions options = {});
@@ -52,8 +52,9 @@ class HostToolchain final : public Toolchain {
   mutable std::unique_ptr<const Compiler> compiler_;  // guarded until set
 };
 
-// A shared object from memory. A function launches once per grid, in the calling thread; block, cluster
-// and shared memory are not looked at. Throws Error(kEnvironment) when the loader refuses the bytes.
+// A shared object from memory. A function launches once per grid, in the calling thread; block,
+// cluster and shared memory are not looked at. Throws Error(kEnvironment) when the loader refuses
+// the bytes.
 std::unique_ptr<runtime::Module> load_host_module(std::span<const std::byte> image);
 
 }  // namespace kw::jit

@@ -49,9 +49,10 @@ class Search {
       return reject(where, path + " is of no version that is known here (12, 13)");
     }
     if (options_.driver_version != 0 && *major > options_.driver_version / 1000) {
-      return reject(where, fmt::format("{} makes binaries of CUDA {}, newer than the driver's {}.{}",
-                                       path, *major, options_.driver_version / 1000,
-                                       options_.driver_version % 1000 / 10));
+      return reject(
+          where,
+          fmt::format("{} makes binaries of CUDA {}, newer than the driver's {}.{}", path, *major,
+                      options_.driver_version / 1000, options_.driver_version % 1000 / 10));
     }
     place.library = real;
     place.major = *major;
@@ -59,7 +60,8 @@ class Search {
     for (const std::string& name : list_directory(directory)) {
       if (begins(name, fmt::format("{}{}", kBuiltinsStem, *major))) {
         const std::string builtins = resolved_path(directory + "/" + name);
-        if (std::find(place.builtins.begin(), place.builtins.end(), builtins) == place.builtins.end()) {
+        if (std::find(place.builtins.begin(), place.builtins.end(), builtins) ==
+            place.builtins.end()) {
           place.builtins.push_back(builtins);
         }
       }
@@ -116,7 +118,8 @@ class Search {
       if (handle == nullptr) continue;
       const link_map* map = nullptr;
       const bool known = ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr;
-      if (known && try_file("loader", map->l_name)) return true;  // stays open: it is about to be used
+      if (known && try_file("loader", map->l_name))
+        return true;  // stays open: it is about to be used
       ::dlclose(handle);
     }
     return reject("loader", "finds neither libnvrtc.so.13 nor .12");
@@ -144,7 +147,8 @@ int note_loaded(dl_phdr_info* info, std::size_t, void* data) {
   if (path.find('/') == std::string::npos) return 0;
   const std::string name = name_of(path);
   if (begins(name, std::string(kStem))) loaded.nvrtc = path;
-  if (name == "libtorch_cuda.so" || name == "libtorch_cpu.so") loaded.torch_directory = directory_of(path);
+  if (name == "libtorch_cuda.so" || name == "libtorch_cpu.so")
+    loaded.torch_directory = directory_of(path);
   return 0;
 }
 
@@ -158,7 +162,7 @@ NvrtcPlace find_nvrtc(const NvrtcOptions& options) {
     return search.place;
   }
   Loaded loaded;
-  ::dl_iterate_phdr(note_loaded, &loaded);
+  if (options.search_process) ::dl_iterate_phdr(note_loaded, &loaded);
   const bool found = [&] {
     // .../site-packages/torch/lib -> .../site-packages
     if (!loaded.torch_directory.empty() &&

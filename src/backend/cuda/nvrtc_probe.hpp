@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: where libnvrtc is. Looks at directories only; opens nothing but, as the last resort, what
-// the loader finds by name.
+// Private: where libnvrtc is. Looks at directories only; opens nothing but, as the last resort,
+// what the loader finds by name.
 #pragma once
 
 #include <string>

@@ -24,12 +24,15 @@ constexpr std::uint16_t kElfMachineCuda = 190;
 
 // "sm_90a" -> 90.
 int architecture_number(const std::string& arch) {
-  const std::string_view digits = std::string_view(arch).substr(std::min<std::size_t>(3, arch.size()));
+  const std::string_view digits =
+      std::string_view(arch).substr(std::min<std::size_t>(3, arch.size()));
   const std::size_t end = std::min(digits.find_first_not_of("0123456789"), digits.size());
   const auto number = parse_integer(digits.substr(0, end));
-  const bool suffix = end == digits.size() || digits.substr(end) == "a" || digits.substr(end) == "f";
+  const bool suffix =
+      end == digits.size() || digits.substr(end) == "a" || digits.substr(end) == "f";
   if (arch.compare(0, 3, "sm_") != 0 || !number || !suffix) {
-    fail(Code::kInvalidArgument, "'{}' is no CUDA architecture; expected one such as sm_80, sm_90a", arch);
+    fail(Code::kInvalidArgument, "'{}' is no CUDA architecture; expected one such as sm_80, sm_90a",
+         arch);
   }
   return static_cast<int>(*number);
 }
@@ -68,7 +71,8 @@ struct NvrtcToolchain::Library {
   const char* (*error_string)(int) = nullptr;
   int (*num_supported_archs)(int*) = nullptr;
   int (*supported_archs)(int*) = nullptr;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*,
+                const char* const*) = nullptr;
   int (*destroy)(Program*) = nullptr;
   int (*compile)(Program, int, const char* const*) = nullptr;
   int (*log_size)(Program, std::size_t*) = nullptr;
@@ -79,11 +83,13 @@ struct NvrtcToolchain::Library {
   template <typename Function>
   void find(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(::dlsym(handle, name));
-    if (function == nullptr) fail(Code::kEnvironment, "libnvrtc lacks {}: not a usable library", name);
+    if (function == nullptr)
+      fail(Code::kEnvironment, "libnvrtc lacks {}: not a usable library", name);
   }
   void check(int result, std::string_view what) const {
     if (result != kSuccess) {
-      fail(Code::kEnvironment, "NVRTC {}.{} cannot {}: {}", major, minor, what, error_string(result));
+      fail(Code::kEnvironment, "NVRTC {}.{} cannot {}: {}", major, minor, what,
+           error_string(result));
     }
   }
 };
@@ -135,9 +141,10 @@ NvrtcToolchain::Library& NvrtcToolchain::open() {
          "Install the wheel nvidia-cuda-nvrtc, or set KW_NVRTC to the library",
          join(place.tried, "\n  "));
   }
-  // NVRTC opens its builtins by name at the first compile and no search path leads there; opened here
-  // by path, they are found. They stay open, as does NVRTC: other threads may be inside.
-  for (const std::string& builtins : place.builtins) ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // NVRTC opens its builtins by name at the first compile and no search path leads there; opened
+  // here by path, they are found. They stay open, as does NVRTC: other threads may be inside.
+  for (const std::string& builtins : place.builtins)
+    ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
   auto library = std::make_unique<Library>();
   library->handle = ::dlopen(place.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library->handle == nullptr) {
@@ -198,8 +205,8 @@ Binary NvrtcToolchain::compile(const CompileJob& job) {
 
   std::vector<std::string> options = job.flags;
   options.push_back("--gpu-architecture=" + arch);
-  // These change no byte of the binary, so no key has them. Since 12.9 NVRTC keeps a cache of its own,
-  // which swallows what ptxas says.
+  // These change no byte of the binary, so no key has them. Since 12.9 NVRTC keeps a cache of its
+  // own, which swallows what ptxas says.
   options.push_back("--ptxas-options=-v");
   if (library.major * 100 + library.minor >= 1209) options.push_back("--no-cache");
   std::vector<const char*> option_texts, texts, names;
@@ -228,7 +235,8 @@ Binary NvrtcToolchain::compile(const CompileJob& job) {
   if (result == kErrorCompilation) throw CompileFailure(binary.log);
   if (result == kErrorBuiltins) {
     fail(Code::kEnvironment,
-         "NVRTC {}.{} ({}) cannot use its builtins; libnvrtc-builtins.so.{}.{} of the same release must "
+         "NVRTC {}.{} ({}) cannot use its builtins; libnvrtc-builtins.so.{}.{} of the same release "
+         "must "
          "lie beside it. It says:\n{}",
          library.major, library.minor, this->library(), library.major, library.minor, binary.log);
   }

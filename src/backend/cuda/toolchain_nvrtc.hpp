@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA units to cubin by NVRTC, opened with dlopen: no toolkit, no device and no driver needed. Includes
-// no CUDA header.
+// CUDA units to cubin by NVRTC, opened with dlopen: no toolkit, no device and no driver needed.
+// Includes no CUDA header.
 #pragma once
 
 #include <memory>
@@ -15,19 +15,20 @@
 namespace kw::jit {
 
 struct NvrtcOptions {
-  std::string library;                    // a file, or a directory that holds one; nothing else counts
+  std::string library;  // a file, or a directory that holds one; nothing else counts
   std::vector<std::string> python_paths;  // entries of sys.path: wheels below <path>/nvidia
   std::string cuda_path;                  // root of a toolkit
-  // As cuDriverGetVersion has it, 12040 for 12.4. A compiler of a later major version is refused, for
-  // the driver could not load its binaries. 0: there is no driver, anything goes.
+  // As cuDriverGetVersion has it, 12040 for 12.4. A compiler of a later major version is refused,
+  // for the driver could not load its binaries. 0: there is no driver, anything goes.
   int driver_version = 0;
+  bool search_process = true;  // what this process has loaded
   bool search_system = true;
 };
 NvrtcOptions nvrtc_options(const Environment& environment, int driver_version = 0);
 
-// Candidates in order: `library`; the libnvrtc that this process has loaded or that lies beside a loaded
-// PyTorch; python_paths; cuda_path; /usr/local/cuda*; the loader's search path. The first that fits
-// counts; of one directory the highest major version. Major versions 12 and 13.
+// Candidates in order: `library`; what lies beside a PyTorch that this process has loaded, or the
+// libnvrtc that it has; python_paths; cuda_path; /usr/local/cuda*; the loader's search path. The
+// first that fits counts; of one directory the highest major version. Major versions 12 and 13.
 class NvrtcToolchain final : public Toolchain {
  public:
   explicit NvrtcToolchain(NvrtcOptions options);

@@ -14,10 +14,10 @@ struct SuiteSpec;
 namespace kw::ops::rms_norm {
 
 struct Args {
-  TensorView x;       // [*, C]
-  TensorView weight;  // [C]; absent in `unweighted`
-  TensorView y;       // [*, C], as x
-  TensorView rstd;    // [*], f32; optional: the reciprocal root mean square r, unrounded
+  TensorView x{};       // [*, C]
+  TensorView weight{};  // [C]; absent in `unweighted`
+  TensorView y{};       // [*, C], as x
+  TensorView rstd{};    // [*], f32; optional: the reciprocal root mean square r, unrounded
   double eps = 1e-6;
 
   void visit(Recorder& v);
@@ -28,12 +28,12 @@ struct Args {
 // off = 1 in qwen3_5 (else 0), m = dy * (off + weight) (m = dy when unweighted):
 //   dx = r * (m - xh * mean_C(m * xh)),  dweight = sum over rows of dy * xh, cast once at the end.
 struct BackwardArgs {
-  TensorView dy;       // [*, C], as x; may be expanded (stride 0)
-  TensorView x;        // [*, C]
-  TensorView weight;   // [C]; absent in `unweighted`
-  TensorView rstd;     // [*], f32; optional: recomputed from x when absent
-  TensorView dx;       // [*, C], as x; optional
-  TensorView dweight;  // [C], as weight; optional
+  TensorView dy{};       // [*, C], as x; may be expanded (stride 0)
+  TensorView x{};        // [*, C]
+  TensorView weight{};   // [C]; absent in `unweighted`
+  TensorView rstd{};     // [*], f32; optional: recomputed from x when absent
+  TensorView dx{};       // [*, C], as x; optional
+  TensorView dweight{};  // [C], as weight; optional
   double eps = 1e-6;
 
   void visit(Recorder& v);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole JIT path without a GPU: a Cfg, rendered, compiled by g++ and clang++, cached, loaded from
-// memory and launched.
+// The whole JIT path without a GPU: a Cfg, rendered, compiled by g++ and clang++, cached, loaded
+// from memory and launched.
 #include "kernelwright/backend/cpu/toolchain_host.hpp"
 
 #include <gtest/gtest.h>
@@ -34,9 +34,9 @@ struct Args {
 )"},
     {"kernelwright/ops/sum/host_body.hpp", R"(
 #pragma once
-#include <cmath>
-#include "kernelwright/ops/sum/cfg.hpp"
-namespace sum {
+#include <cmath>)"
+                                           "\n#include \"kernelwright/ops/sum/cfg.hpp\"\n"
+                                           R"(namespace sum {
 template <Cfg kCfg>
 void run(const Args& args, const unsigned* grid) {
   double total = 0;
@@ -62,9 +62,15 @@ struct SumArgs {
 };
 
 Unit sum_unit(const SumCfg& cfg, const std::string& arch = "native") {
-  const KernelBody body{Dialect::kHost, "cpu.host.sum", "kernelwright/ops/sum/host_body.hpp", "sum::Cfg",
-                        "sum::Args", "sum::run<kCfg>", ""};
-  return make_unit(body, cfg, entry_name("sum", {"f64", "x" + std::to_string(cfg.factor)}), arch, {});
+  const KernelBody body{Dialect::kHost,
+                        "cpu.host.sum",
+                        "kernelwright/ops/sum/host_body.hpp",
+                        "sum::Cfg",
+                        "sum::Args",
+                        "sum::run<kCfg>",
+                        ""};
+  return make_unit(body, cfg, entry_name("sum", {"f64", "x" + std::to_string(cfg.factor)}), arch,
+                   {});
 }
 
 double run(const CompiledUnit& compiled) {
@@ -74,7 +80,8 @@ double run(const CompiledUnit& compiled) {
   const SumArgs args{x, &y, 3};
   runtime::LaunchShape shape;
   shape.grid = {10, 1, 1};
-  EXPECT_TRUE(module->function(compiled.entry.record.entry).launch(shape, &args, sizeof args, nullptr));
+  EXPECT_TRUE(
+      module->function(compiled.entry.record.entry).launch(shape, &args, sizeof args, nullptr));
   return y;
 }
 
@@ -113,21 +120,25 @@ TEST_P(HostToolchainTest, MakesTheSameBytesInEveryDirectory) {
   bare.cache.directory = "";
   const auto first = Session(bare).compile(toolchain_, sum_unit({.factor = 2}));
   const auto second = Session(bare).compile(toolchain_, sum_unit({.factor = 2}));
-  EXPECT_TRUE(std::equal(first->entry.image.begin(), first->entry.image.end(), second->entry.image.begin(),
-                         second->entry.image.end()));
-  const std::string text(reinterpret_cast<const char*>(first->entry.image.data()), first->entry.image.size());
+  EXPECT_TRUE(std::equal(first->entry.image.begin(), first->entry.image.end(),
+                         second->entry.image.begin(), second->entry.image.end()));
+  const std::string text(reinterpret_cast<const char*>(first->entry.image.data()),
+                         first->entry.image.size());
   EXPECT_EQ(text.find("/tmp/kw-host"), std::string::npos);
 }
 
 TEST_P(HostToolchainTest, ARefusalIsTheCompilersOwnText) {
   Unit unit = sum_unit({});
   unit.source += "int broken = no_such_name;\n";
-  test::expect_error(Code::kInternal, {"no_such_name", "the source is " + directory_.path(), "cpu.host.sum"},
+  test::expect_error(Code::kInternal,
+                     {"no_such_name", "the source is " + directory_.path(), "cpu.host.sum"},
                      [&] { Session(options_).compile(toolchain_, unit); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, HostToolchainTest, testing::Values("g++", "clang++"),
-                         [](const auto& param) { return std::string(param.param) == "g++" ? "gcc" : "clang"; });
+                         [](const auto& param) {
+                           return std::string(param.param) == "g++" ? "gcc" : "clang";
+                         });
 
 TEST(HostToolchain, ArchitecturesAreFeatureLists) {
   const HostToolchain toolchain;
@@ -141,7 +152,8 @@ TEST(HostToolchain, ArchitecturesAreFeatureLists) {
   EXPECT_FALSE(has("native", "-march=native"));
   EXPECT_TRUE(flags("native") == flags("x86-64") || flags("native") == flags("x86-64-v3") ||
               flags("native") == flags("x86-64-v4"));
-  test::expect_error(Code::kUnsupported, {"'x86-64-v5'", "native", "x86-64-v4"}, [&] { flags("x86-64-v5"); });
+  test::expect_error(Code::kUnsupported, {"'x86-64-v5'", "native", "x86-64-v4"},
+                     [&] { flags("x86-64-v5"); });
 }
 
 TEST(HostToolchain, WithoutACompilerSaysWhatToDo) {
@@ -172,11 +184,13 @@ TEST(HostModule, RefusesWhatIsNoSharedObject) {
 }
 
 TEST(Process, PassesArgumentsAsTheyAre) {
-  const auto result = run_process({"/bin/echo", "a b", "$HOME;'\""}, {}, "/", std::chrono::seconds{20});
+  const auto result =
+      run_process({"/bin/echo", "a b", "$HOME;'\""}, {}, "/", std::chrono::seconds{20});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.output, "a b $HOME;'\"\n");
-  test::expect_error(Code::kEnvironment, {"/nonexistent/program"},
-                     [] { run_process({"/nonexistent/program"}, {}, "", std::chrono::seconds{1}); });
+  test::expect_error(Code::kEnvironment, {"/nonexistent/program"}, [] {
+    run_process({"/nonexistent/program"}, {}, "", std::chrono::seconds{1});
+  });
 }
 
 }  // namespace

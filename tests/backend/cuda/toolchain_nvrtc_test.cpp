@@ -34,9 +34,9 @@ constexpr int threads(const Cfg& cfg) { return cfg.threads; }
 }
 )"},
     {"kernelwright/ops/scale/cuda_body.cuh", R"(
-#pragma once
-#include "kernelwright/ops/scale/cfg.hpp"
-namespace scale {
+#pragma once)"
+                                             "\n#include \"kernelwright/ops/scale/cfg.hpp\"\n"
+                                             R"(namespace scale {
 template <Cfg kCfg>
 void run(const Args& args) {
   __shared__ float staged[kCfg.threads];
@@ -57,8 +57,10 @@ struct ScaleCfg {
   }
 };
 
-const KernelBody kBody{Dialect::kCuda, "cuda.jit.scale", "kernelwright/ops/scale/cuda_body.cuh", "scale::Cfg",
-                       "scale::Args", "scale::run<kCfg>", "scale::threads(kCfg)"};
+const KernelBody kBody{
+    Dialect::kCuda,        "cuda.jit.scale", "kernelwright/ops/scale/cuda_body.cuh",
+    "scale::Cfg",          "scale::Args",    "scale::run<kCfg>",
+    "scale::threads(kCfg)"};
 
 Unit scale_unit(const std::string& arch, const ScaleCfg& cfg = {}) {
   return make_unit(kBody, cfg, entry_name("scale", {"f32", std::to_string(cfg.threads)}), arch, {});
@@ -66,7 +68,8 @@ Unit scale_unit(const std::string& arch, const ScaleCfg& cfg = {}) {
 
 Binary compile(NvrtcToolchain& toolchain, const Unit& unit) {
   const HeaderBundle bundle(kHeaders);
-  return toolchain.compile({unit, toolchain.settings(unit.arch).flags, bundle.reachable(unit.source), "unit.cu"});
+  return toolchain.compile(
+      {unit, toolchain.settings(unit.arch).flags, bundle.reachable(unit.source), "unit.cu"});
 }
 
 fs::path repository() { return fs::path(__FILE__).parent_path() / "../../.."; }
@@ -94,7 +97,7 @@ TEST_F(Nvrtc, CompilesForEveryArchitectureOfTheCi) { compile_everywhere(toolchai
 TEST(Nvrtc12, CompilesForEveryArchitectureOfTheCi) {
   NvrtcOptions options;
   options.python_paths = {(repository() / ".venv/nvrtc12").lexically_normal().string()};
-  options.search_system = false;
+  options.search_process = options.search_system = false;
   NvrtcToolchain toolchain(options);
   if (toolchain.library().find("/.venv/nvrtc12/") == std::string::npos) {
     GTEST_SKIP() << "no NVRTC 12 in .venv/nvrtc12; tools/fetch_nvrtc12.sh gets it";
@@ -145,8 +148,10 @@ TEST_F(Nvrtc, FindsNoHeaderThatIsNotInMemory) {
 }
 
 TEST_F(Nvrtc, UnknownArchitecturesAreErrorsWithTheKnownOnes) {
-  test::expect_error(Code::kUnsupported, {"sm_35", "sm_90"}, [&] { compile(toolchain_, scale_unit("sm_35")); });
-  test::expect_error(Code::kInvalidArgument, {"compute_90"}, [&] { toolchain_.settings("compute_90"); });
+  test::expect_error(Code::kUnsupported, {"sm_35", "sm_90"},
+                     [&] { compile(toolchain_, scale_unit("sm_35")); });
+  test::expect_error(Code::kInvalidArgument, {"compute_90"},
+                     [&] { toolchain_.settings("compute_90"); });
 }
 
 TEST_F(Nvrtc, TheWholePathOnceColdAndThenWarmWithoutOpeningTheLibrary) {
@@ -174,7 +179,7 @@ TEST_F(Nvrtc, TheWholePathOnceColdAndThenWarmWithoutOpeningTheLibrary) {
 TEST(NvrtcProbe, SaysWhereItLookedAndWhatToDo) {
   NvrtcOptions options;
   options.cuda_path = "/nonexistent/cuda";
-  options.search_system = false;
+  options.search_process = options.search_system = false;
   NvrtcToolchain toolchain(options);
   EXPECT_EQ(toolchain.library(), "");
   EXPECT_EQ(toolchain.stamp(), "");
@@ -198,7 +203,7 @@ class NvrtcPlaces : public testing::Test {
     NvrtcOptions options;
     options.python_paths = {directory_.path() + "/site"};
     options.cuda_path = directory_.path() + "/cuda";
-    options.search_system = false;
+    options.search_process = options.search_system = false;
     return options;
   }
   test::TemporaryDirectory directory_;
@@ -252,7 +257,8 @@ TEST(PtxasLog, IsReadForTheEntry) {
       "ptxas info    : Compiling entry function 'mine' for 'sm_90a'\n"
       "ptxas info    : Function properties for mine\n"
       "    16 bytes stack frame, 20 bytes spill stores, 24 bytes spill loads\n"
-      "ptxas info    : Used 40 registers, used 1 barriers, 16 bytes cumulative stack size, 1040 bytes smem\n";
+      "ptxas info    : Used 40 registers, used 1 barriers, 16 bytes cumulative stack size, 1040 "
+      "bytes smem\n";
   const CompileFacts facts = parse_ptxas_log(log, "mine");
   EXPECT_EQ(facts.registers, 40);
   EXPECT_EQ(facts.stack_bytes, 16);

@@ -40,21 +40,24 @@ struct ToyCfg {
 };
 
 inline jit::KernelBody toy_body() {
-  return {jit::Dialect::kCuda, "cuda.jit.toy", "kernelwright/ops/toy/cuda_body.cuh", "toy::Cfg", "toy::Args",
-          "toy::run<kCfg>", "toy::threads(kCfg)"};
+  return {jit::Dialect::kCuda, "cuda.jit.toy", "kernelwright/ops/toy/cuda_body.cuh",
+          "toy::Cfg",          "toy::Args",    "toy::run<kCfg>",
+          "toy::threads(kCfg)"};
 }
 
 inline jit::Unit toy_unit(const ToyCfg& cfg = {}, std::string arch = "sm_90a") {
   runtime::LaunchShape shape;
   shape.block = {128, 1, 1};
   shape.shared_bytes = 1024;
-  return jit::make_unit(toy_body(), cfg, jit::entry_name("toy", {"bf16", "r" + std::to_string(cfg.rows)}),
+  return jit::make_unit(toy_body(), cfg,
+                        jit::entry_name("toy", {"bf16", "r" + std::to_string(cfg.rows)}),
                         std::move(arch), shape);
 }
 
 inline std::map<std::string, std::string> toy_headers() {
   return {{"kernelwright/ops/toy/cuda_body.cuh",
-           "#pragma once\n#include \"kernelwright/kit/cuda/types.cuh\"\n  #  include  \"kernelwright/ops/toy/cfg.hpp\"\n"},
+           "#pragma once\n#include \"kernelwright/kit/cuda/types.cuh\"\n  #  include  "
+           "\"kernelwright/ops/toy/cfg.hpp\"\n"},
           {"kernelwright/ops/toy/cfg.hpp", "struct Cfg {};\n"},
           {"kernelwright/kit/cuda/types.cuh", "using u32 = unsigned;\n"},
           {"kernelwright/ops/other/cfg.hpp", "struct Other {};\n"}};
