@@ -24,7 +24,8 @@ struct Expectation {
   // Change of `exact` when inputs move by one unit roundoff of the arithmetic; empty: not measured.
   std::span<const double> sensitivity;
   std::int64_t row_width = 1;
-  bool independent = true;  // rows are distinct: errors average out over the tensor
+  bool independent = true;  // errors average out over the tensor ...
+  bool repeating = false;   // ... or not even over a row
 };
 
 struct WorstElement {

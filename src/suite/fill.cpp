@@ -17,22 +17,22 @@ namespace {
 struct Entry {
   Fill fill;
   std::string_view name;
-  bool random, rows;
+  bool random, discrete, rows;
 };
 
 constexpr std::array<Entry, 12> kEntries{{
-    {Fill::kNormal, "normal", true, false},
-    {Fill::kNormalOutlier, "normal_outlier", true, false},
-    {Fill::kUniform, "uniform", true, false},
-    {Fill::kExactInt, "exact_int", false, false},
-    {Fill::kBig, "big", false, true},
-    {Fill::kTiny, "tiny", false, true},
-    {Fill::kMixedMag, "mixed_mag", false, true},
-    {Fill::kConst, "const", false, true},
-    {Fill::kZeros, "zeros", false, true},
-    {Fill::kZeroRows, "zero_rows", false, true},
-    {Fill::kNanRow, "nan_row", false, true},
-    {Fill::kInfElem, "inf_elem", false, true},
+    {Fill::kNormal, "normal", true, false, false},
+    {Fill::kNormalOutlier, "normal_outlier", false, false, false},
+    {Fill::kUniform, "uniform", true, false, false},
+    {Fill::kExactInt, "exact_int", false, true, false},
+    {Fill::kBig, "big", false, false, true},
+    {Fill::kTiny, "tiny", false, true, true},
+    {Fill::kMixedMag, "mixed_mag", false, false, true},
+    {Fill::kConst, "const", false, true, true},
+    {Fill::kZeros, "zeros", false, true, true},
+    {Fill::kZeroRows, "zero_rows", false, false, true},
+    {Fill::kNanRow, "nan_row", false, false, true},
+    {Fill::kInfElem, "inf_elem", false, false, true},
 }};
 
 const Entry& entry(Fill fill) noexcept { return kEntries[static_cast<std::size_t>(fill)]; }
@@ -206,6 +206,7 @@ const std::vector<Fill>& fill_catalogue() noexcept {
 }
 
 bool is_random(Fill fill) noexcept { return entry(fill).random; }
+bool is_discrete(Fill fill) noexcept { return entry(fill).discrete; }
 bool is_row_fill(Fill fill) noexcept { return entry(fill).rows; }
 
 int batch_exponent(Fill fill) noexcept {

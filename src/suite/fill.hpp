@@ -33,8 +33,11 @@ std::string_view fill_name(Fill fill) noexcept;
 Fill parse_fill(std::string_view name);
 const std::vector<Fill>& fill_catalogue() noexcept;
 
-// Whether rounding errors under this fill behave like independent random numbers.
+// Whether rounding errors under this fill behave like independent random numbers: not where one
+// channel outweighs the others.
 bool is_random(Fill fill) noexcept;
+// Whether so few values occur that rounding errors repeat.
+bool is_discrete(Fill fill) noexcept;
 // Whether the fill describes rows, so that operands without rows (weights) get `normal` instead.
 bool is_row_fill(Fill fill) noexcept;
 

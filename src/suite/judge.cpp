@@ -133,6 +133,7 @@ Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
     expectation.row_width =
         row_width(problem.contract->parameters[operand.parameter], operand.spec);
     expectation.independent = traits[i].random;
+    expectation.repeating = is_discrete(spec.fill);
     Comparison comparison = compare(operand.name, placed[i].host_view(), expectation, gates[i]);
     if (comparison.failures.empty())
       judgement.checks.push_back({"oracle:" + operand.name, true, Reason::kNone, {}, {}});

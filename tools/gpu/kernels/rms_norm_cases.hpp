@@ -89,6 +89,7 @@ inline std::vector<Case> cases() {
     p = plain(0, hidden);
     p.x = contiguous({91}, hidden, 1);
     p.y = contiguous({91}, hidden, 3);
+    p.dy = contiguous({91}, hidden, 5);
     p.weight_offset = 1;
     add(p, "misaligned by 2 bytes");
     p.x = contiguous({91}, hidden, 2);
