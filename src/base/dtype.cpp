@@ -11,7 +11,9 @@ constexpr std::array<std::string_view, kNumDTypes> kNames = {
 
 }  // namespace
 
-std::string_view dtype_name(DType dtype) noexcept { return kNames[static_cast<std::size_t>(dtype)]; }
+std::string_view dtype_name(DType dtype) noexcept {
+  return kNames[static_cast<std::size_t>(dtype)];
+}
 
 std::optional<DType> parse_dtype(std::string_view name) noexcept {
   for (std::size_t i = 0; i < kNames.size(); ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formatted throwing of kw::Error. Private: installed headers include error.hpp, which needs no fmt.
+// Formatted throwing of kw::Error. Private: installed headers include error.hpp, which needs no
+// fmt.
 #pragma once
 
 #include <utility>
@@ -11,7 +12,8 @@
 namespace kw {
 
 template <typename... Arguments>
-[[noreturn]] void fail(Code code, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+[[noreturn]] void fail(Code code, fmt::format_string<Arguments...> format,
+                       Arguments&&... arguments) {
   fail_text(code, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 

@@ -50,7 +50,8 @@ constexpr f16 to_f16(float value) noexcept {
   if (magnitude >= 0x477ff000U) return {static_cast<std::uint16_t>(sign | 0x7c00U)};  // >= 65520
   if (magnitude < 0x38800000U) {  // below 2^-14: adding 0.5 aligns the f16 subnormal grid, RNE
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return {static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U))};
+    return {
+        static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U))};
   }
   const std::uint32_t rounded = magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U);
   return {static_cast<std::uint16_t>(sign | (rounded >> 13))};
@@ -69,13 +70,21 @@ constexpr float round_to_odd_f32(double value) noexcept {
 template <typename T>
 constexpr T from_f64(double value) noexcept;
 template <>
-constexpr double from_f64<double>(double value) noexcept { return value; }
+constexpr double from_f64<double>(double value) noexcept {
+  return value;
+}
 template <>
-constexpr float from_f64<float>(double value) noexcept { return static_cast<float>(value); }
+constexpr float from_f64<float>(double value) noexcept {
+  return static_cast<float>(value);
+}
 template <>
-constexpr bf16 from_f64<bf16>(double value) noexcept { return to_bf16(round_to_odd_f32(value)); }
+constexpr bf16 from_f64<bf16>(double value) noexcept {
+  return to_bf16(round_to_odd_f32(value));
+}
 template <>
-constexpr f16 from_f64<f16>(double value) noexcept { return to_f16(round_to_odd_f32(value)); }
+constexpr f16 from_f64<f16>(double value) noexcept {
+  return to_f16(round_to_odd_f32(value));
+}
 
 constexpr double to_f64(double value) noexcept { return value; }
 constexpr double to_f64(float value) noexcept { return value; }

@@ -18,8 +18,8 @@ std::int64_t product(std::int64_t a, std::int64_t b) noexcept {
   return result;
 }
 
-// Bytes that a view occupies modulo `pitch`: dimensions whose stride is a multiple of it vanish, the
-// others span [begin, end) from the base. Nullopt when they span more than the pitch.
+// Bytes that a view occupies modulo `pitch`: dimensions whose stride is a multiple of it vanish,
+// the others span [begin, end) from the base. Nullopt when they span more than the pitch.
 struct Residue {
   std::int64_t begin, end;
 };
@@ -43,7 +43,8 @@ std::optional<Residue> residue(const TensorView& view, std::int64_t pitch) noexc
 
 // Whether the views fall into different parts of every period of `pitch` bytes. `delta` is b's base
 // minus a's.
-bool disjoint_modulo(const TensorView& a, const TensorView& b, std::int64_t delta, std::int64_t pitch) noexcept {
+bool disjoint_modulo(const TensorView& a, const TensorView& b, std::int64_t delta,
+                     std::int64_t pitch) noexcept {
   const auto part_a = residue(a, pitch), part_b = residue(b, pitch);
   if (!part_a || !part_b) return false;
   const std::int64_t from = ((delta + part_b->begin - part_a->begin) % pitch + pitch) % pitch;
@@ -99,7 +100,8 @@ TensorView::ByteRange TensorView::byte_range() const noexcept {
   return range;
 }
 
-void contiguous_strides(std::span<const std::int64_t> sizes, std::span<std::int64_t> strides) noexcept {
+void contiguous_strides(std::span<const std::int64_t> sizes,
+                        std::span<std::int64_t> strides) noexcept {
   std::int64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
@@ -121,7 +123,8 @@ bool may_overlap(const TensorView& a, const TensorView& b) noexcept {
     const auto bytes = static_cast<std::int64_t>(dtype_bytes(view->dtype));
     for (int i = 0; i < view->rank; ++i) {
       const std::int64_t pitch = std::abs(view->strides[i]) * bytes;
-      if (view->sizes[i] > 1 && pitch > bytes && disjoint_modulo(a, b, base_b - base_a, pitch)) return false;
+      if (view->sizes[i] > 1 && pitch > bytes && disjoint_modulo(a, b, base_b - base_a, pitch))
+        return false;
     }
   }
   return true;

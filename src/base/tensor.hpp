@@ -51,14 +51,16 @@ struct TensorList {
 };
 
 // Writes row-major strides for `sizes` into `strides`.
-void contiguous_strides(std::span<const std::int64_t> sizes, std::span<std::int64_t> strides) noexcept;
+void contiguous_strides(std::span<const std::int64_t> sizes,
+                        std::span<std::int64_t> strides) noexcept;
 
 // Whether two present views share a byte. Exact for disjoint ranges and for slices of one pitched
 // buffer at any depth (heads of a packed projection); otherwise answers true.
 bool may_overlap(const TensorView& a, const TensorView& b) noexcept;
 
-// Whether two different indices of one view reach the same element (stride 0, or strides too small).
-// Exact when every dimension steps over the smaller ones; answers true for interleaved ones.
+// Whether two different indices of one view reach the same element (stride 0, or strides too
+// small). Exact when every dimension steps over the smaller ones; answers true for interleaved
+// ones.
 bool self_overlaps(const TensorView& view) noexcept;
 
 }  // namespace kw

@@ -34,7 +34,8 @@ std::optional<Number> parse_whole(std::string_view text) noexcept {
 
 }  // namespace
 
-std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+std::optional<std::string> nearest_name(std::string_view name,
+                                        const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -48,10 +49,13 @@ std::optional<std::string> nearest_name(std::string_view name, const std::vector
   return *best;
 }
 
-std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& candidates) {
+std::string unknown_name_message(std::string_view what, std::string_view name,
+                                 const std::vector<std::string>& candidates) {
   std::string message = "unknown " + std::string(what) + " '" + std::string(name) + "'";
-  if (const auto nearest = nearest_name(name, candidates)) message += "; did you mean '" + *nearest + "'?";
-  else message += ";";
+  if (const auto nearest = nearest_name(name, candidates))
+    message += "; did you mean '" + *nearest + "'?";
+  else
+    message += ";";
   message += candidates.empty() ? " none is known" : " known: " + join(candidates);
   return message;
 }
@@ -95,7 +99,11 @@ std::string number_text(double value) {
   return std::string(buffer, error == std::errc{} ? end : buffer);
 }
 
-std::optional<double> parse_number(std::string_view text) noexcept { return parse_whole<double>(text); }
-std::optional<long long> parse_integer(std::string_view text) noexcept { return parse_whole<long long>(text); }
+std::optional<double> parse_number(std::string_view text) noexcept {
+  return parse_whole<double>(text);
+}
+std::optional<long long> parse_integer(std::string_view text) noexcept {
+  return parse_whole<long long>(text);
+}
 
 }  // namespace kw

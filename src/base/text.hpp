@@ -10,10 +10,12 @@
 namespace kw {
 
 // The candidate with the smallest edit distance, if it is close enough to be a likely typo.
-std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+std::optional<std::string> nearest_name(std::string_view name,
+                                        const std::vector<std::string>& candidates);
 
 // "unknown operation 'scal'; did you mean 'scale'? known: scale, shift". `what` is "operation".
-std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& candidates);
+std::string unknown_name_message(std::string_view what, std::string_view name,
+                                 const std::vector<std::string>& candidates);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 std::vector<std::string> split(std::string_view text, char separator);

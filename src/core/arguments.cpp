@@ -29,7 +29,8 @@ Problem problem_from_args(const Contract& contract, int variant, const void* arg
     } else if (p.kind == Kind::kTensorList) {
       const auto& list = field_at<TensorList>(args, p.offset);
       value.list_present = list.data != nullptr;
-      for (std::int64_t j = 0; value.list_present && j < list.size; ++j) value.list.push_back(spec_of(list.data[j]));
+      for (std::int64_t j = 0; value.list_present && j < list.size; ++j)
+        value.list.push_back(spec_of(list.data[j]));
     } else {
       const std::optional<double> scalar = scalar_at(args, step_of(contract, p));
       value.number = scalar.value_or(p.default_value);
@@ -41,7 +42,8 @@ Problem problem_from_args(const Contract& contract, int variant, const void* arg
 }
 
 void check_call(const Contract& contract, int variant, const void* args) {
-  const std::string label = contract.operation + "/" + contract.variants[static_cast<std::size_t>(variant)].name;
+  const std::string label =
+      contract.operation + "/" + contract.variants[static_cast<std::size_t>(variant)].name;
   struct Written {
     std::string name;
     const Parameter* parameter;
@@ -49,21 +51,26 @@ void check_call(const Contract& contract, int variant, const void* args) {
   };
   std::vector<Written> views;
   const auto is_needed = [&](const Parameter& p) {
-    return p.role == Role::kOutput && !p.is_optional && p.in_variant(contract.variants[static_cast<std::size_t>(variant)].name);
+    return p.role == Role::kOutput && !p.is_optional &&
+           p.in_variant(contract.variants[static_cast<std::size_t>(variant)].name);
   };
   const auto missing = [&](const std::string& name, const Parameter& p) {
-    fail(Code::kInvalidArgument, "{}: output '{}' is missing; the caller supplies every output: {} {}", label, name, dtype_rule_text(p.dtype), shape_text(p.shape));
+    fail(Code::kInvalidArgument,
+         "{}: output '{}' is missing; the caller supplies every output: {} {}", label, name,
+         dtype_rule_text(p.dtype), shape_text(p.shape));
   };
   for (const Parameter& p : contract.parameters) {
     if (p.is_scalar()) {
       const std::optional<double> value = scalar_at(args, step_of(contract, p));
       if (value && !(*value >= p.low && *value <= p.high)) {
-        fail(Code::kInvalidArgument, "{}: '{}' is {}; its range is {} to {}", label, p.name, number_text(*value), number_text(p.low), number_text(p.high));
+        fail(Code::kInvalidArgument, "{}: '{}' is {}; its range is {} to {}", label, p.name,
+             number_text(*value), number_text(p.low), number_text(p.high));
       }
     } else if (p.kind == Kind::kTensorList) {
       const auto& list = field_at<TensorList>(args, p.offset);
       if (list.data == nullptr && is_needed(p)) missing(p.name, p);
-      for (std::int64_t k = 0; list.data != nullptr && k < list.size; ++k) views.push_back({p.name + "[" + std::to_string(k) + "]", &p, list.data[k]});
+      for (std::int64_t k = 0; list.data != nullptr && k < list.size; ++k)
+        views.push_back({p.name + "[" + std::to_string(k) + "]", &p, list.data[k]});
     } else {
       views.push_back({p.name, &p, field_at<TensorView>(args, p.offset)});
     }
@@ -75,7 +82,8 @@ void check_call(const Contract& contract, int variant, const void* args) {
       continue;
     }
     for (const std::int64_t size : view.view.shape()) {
-      if (size < 0) fail(Code::kInvalidArgument, "{}: '{}' has the negative size {}", label, view.name, size);
+      if (size < 0)
+        fail(Code::kInvalidArgument, "{}: '{}' has the negative size {}", label, view.name, size);
     }
     if (view.view.data == nullptr && view.view.numel() != 0) {
       fail(Code::kInvalidArgument, "{}: '{}' has a shape but a null address", label, view.name);
@@ -85,10 +93,14 @@ void check_call(const Contract& contract, int variant, const void* args) {
     if (a.parameter->role == Role::kInput) continue;
     for (const Written& b : views) {
       if (&a == &b || !may_overlap(a.view, b.view)) continue;
-      const bool declared = a.parameter->alias_of == b.parameter->name || b.parameter->alias_of == a.parameter->name;
+      const bool declared =
+          a.parameter->alias_of == b.parameter->name || b.parameter->alias_of == a.parameter->name;
       if (declared && is_same_tensor(a.view, b.view)) continue;
-      fail(Code::kInvalidArgument, "{}: '{}' shares memory with '{}'; give it memory of its own{}", label, a.name, b.name,
-           a.parameter->alias_of.empty() ? "" : " (it may only be the same tensor as '" + a.parameter->alias_of + "')");
+      fail(Code::kInvalidArgument, "{}: '{}' shares memory with '{}'; give it memory of its own{}",
+           label, a.name, b.name,
+           a.parameter->alias_of.empty()
+               ? ""
+               : " (it may only be the same tensor as '" + a.parameter->alias_of + "')");
     }
   }
 }
@@ -108,7 +120,8 @@ void Arguments::set_list(const Parameter& parameter, std::vector<TensorView> vie
   const auto& kept = lists_.emplace_back(std::move(views));
   // A list with no elements is present all the same: its address is not null.
   static const TensorView kNone;
-  field_at<TensorList>(data(), parameter.offset) = {kept.empty() ? &kNone : kept.data(), static_cast<std::int64_t>(kept.size())};
+  field_at<TensorList>(data(), parameter.offset) = {kept.empty() ? &kNone : kept.data(),
+                                                    static_cast<std::int64_t>(kept.size())};
 }
 
 void Arguments::set_number(const Parameter& parameter, double value) {
@@ -120,12 +133,17 @@ void Arguments::set_number(const Parameter& parameter, double value) {
       field_at<int>(data(), parameter.offset) = static_cast<int>(value);
       return;
     case Kind::kInt:
-      if (parameter.is_optional) field_at<std::optional<std::int64_t>>(data(), parameter.offset) = static_cast<std::int64_t>(value);
-      else field_at<std::int64_t>(data(), parameter.offset) = static_cast<std::int64_t>(value);
+      if (parameter.is_optional)
+        field_at<std::optional<std::int64_t>>(data(), parameter.offset) =
+            static_cast<std::int64_t>(value);
+      else
+        field_at<std::int64_t>(data(), parameter.offset) = static_cast<std::int64_t>(value);
       return;
     case Kind::kFloat:
-      if (parameter.is_optional) field_at<std::optional<double>>(data(), parameter.offset) = value;
-      else field_at<double>(data(), parameter.offset) = value;
+      if (parameter.is_optional)
+        field_at<std::optional<double>>(data(), parameter.offset) = value;
+      else
+        field_at<double>(data(), parameter.offset) = value;
       return;
     default:
       fail(Code::kInternal, "{}: '{}' is not a scalar", contract_.operation, parameter.name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an Args object to a problem, to a binary key, and back: the code that reads and writes fields
-// through the offsets of the contract's table.
+// From an Args object to a problem, to a binary key, and back: the code that reads and writes
+// fields through the offsets of the contract's table.
 #pragma once
 
 #include <array>
@@ -31,11 +31,12 @@ struct Key {
 enum class CallCheck : std::uint8_t {
   kOk,
   kKeyTooLong,  // needs more than Key::kCapacity bytes
-  kUnsafe,      // a dynamic scalar out of range, or an output that shares memory: check_call says which
+  kUnsafe,  // a dynamic scalar out of range, or an output that shares memory: check_call says which
 };
 // Packs the key of `args` (of the contract's Args type) and looks at what a key does not cover.
 // Allocates nothing, asks nobody.
-CallCheck inspect_call(const Contract& contract, const void* args, int device_index, Key& key) noexcept;
+CallCheck inspect_call(const Contract& contract, const void* args, int device_index,
+                       Key& key) noexcept;
 
 // The problem of a call: unchecked values read through the table.
 Problem problem_from_args(const Contract& contract, int variant, const void* args);

@@ -50,12 +50,18 @@ void shift(WorkspaceLayout& layout, std::int64_t bytes) noexcept {
 void lay_out_workspace(Recipe& recipe) {
   const std::string& name = recipe.implementation->info.name;
   const WorkspaceSize own = recipe.workspace;
-  if (own.bytes < 0 || own.zeroed_bytes < 0 || own.zeroed_bytes > own.bytes || own.zeroed_bytes % kWorkspaceAlignment != 0) {
-    fail(Code::kInternal, "{}: workspace of {} bytes with the first {} zero; the prefix lies within it and is a multiple of {}",
+  if (own.bytes < 0 || own.zeroed_bytes < 0 || own.zeroed_bytes > own.bytes ||
+      own.zeroed_bytes % kWorkspaceAlignment != 0) {
+    fail(Code::kInternal,
+         "{}: workspace of {} bytes with the first {} zero; the prefix lies within it and is a "
+         "multiple of {}",
          name, own.bytes, own.zeroed_bytes, kWorkspaceAlignment);
   }
   if (recipe.parts.empty()) return;
-  if (own.zeroed_bytes > 0) fail(Code::kInternal, "{}: the own workspace of a composed implementation has no zeroed bytes; it asks for {}", name, own.zeroed_bytes);
+  if (own.zeroed_bytes > 0)
+    fail(Code::kInternal,
+         "{}: the own workspace of a composed implementation has no zeroed bytes; it asks for {}",
+         name, own.zeroed_bytes);
   WorkspaceSize shared;
   std::int64_t scratch = 0;
   for (const Recipe& part : recipe.parts) {
@@ -64,7 +70,8 @@ void lay_out_workspace(Recipe& recipe) {
   }
   shared.bytes = shared.zeroed_bytes + aligned(scratch);
   for (const Recipe& part : recipe.parts) {
-    shift(recipe.layout.parts.emplace_back(part.layout), shared.zeroed_bytes - part.workspace.zeroed_bytes);
+    shift(recipe.layout.parts.emplace_back(part.layout),
+          shared.zeroed_bytes - part.workspace.zeroed_bytes);
   }
   recipe.layout.offset = shared.bytes;
   recipe.workspace = {shared.bytes + own.bytes, shared.zeroed_bytes};
@@ -98,7 +105,10 @@ Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** 
     require_device(port.hardware());
     Key key;
     if (inspect_call(contract(), args, port.hardware().index, key) == CallCheck::kKeyTooLong) {
-      fail(Code::kUnsupported, "{}: a call with this many tensors of different shapes does not fit a key of {} bytes; split the call", selection_.label(), Key::kCapacity);
+      fail(Code::kUnsupported,
+           "{}: a call with this many tensors of different shapes does not fit a key of {} bytes; "
+           "split the call",
+           selection_.label(), Key::kCapacity);
     }
     if (const PreparedCall* known = find_call(key)) {
       const Status status = launch(*known, args, port, stream.handle);
@@ -112,7 +122,8 @@ Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** 
     }
     const Status status = launch(**prepared, args, port, stream.handle);
     if (status.code != StatusCode::kNotPrepared) return status;
-    return failed(StatusCode::kInternal, selection_.label() + ": the stream has no workspace after reserving it");
+    return failed(StatusCode::kInternal,
+                  selection_.label() + ": the stream has no workspace after reserving it");
   } catch (const NotPrepared& refusal) {
     context_.state_->not_prepared.fetch_add(1, std::memory_order_relaxed);
     return failed(StatusCode::kNotPrepared, refusal.message);
@@ -128,9 +139,12 @@ void Binding::require_device(const Hardware& hardware) const {
   const Hardware& resolved = context_.bindings().hardware;
   if (hardware.kind == resolved.kind && hardware.capability == resolved.capability) return;
   const auto text = [](const Hardware& h) {
-    return fmt::format("{}:{} ({}, capability {})", device_kind_name(h.kind), h.index, h.model, capability_text(h.kind, h.capability));
+    return fmt::format("{}:{} ({}, capability {})", device_kind_name(h.kind), h.index, h.model,
+                       capability_text(h.kind, h.capability));
   };
-  fail(Code::kInvalidArgument, "{}: the stream belongs to {}, but the slot was bound for {}; bind another slot set with a context of that device",
+  fail(Code::kInvalidArgument,
+       "{}: the stream belongs to {}, but the slot was bound for {}; bind another slot set with a "
+       "context of that device",
        selection_.label(), text(hardware), text(resolved));
 }
 
@@ -140,7 +154,8 @@ const PreparedCall* Binding::find_call(const Key& key) const noexcept {
   return it == calls_.end() ? nullptr : it->second.get();
 }
 
-const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const Key& key, bool is_known) {
+const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const Key& key,
+                                          bool is_known) {
   DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
   Problem problem = problem_from_args(contract(), selection_.variant, args);
   check(problem);
@@ -150,17 +165,24 @@ const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const
   const WorkspaceSize& workspace = recipe.workspace;
   const Plan* plan = find_plan(recipe.id);
   const bool short_of_workspace =
-      workspace.bytes > 0 && port.workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes) == nullptr;
+      workspace.bytes > 0 &&
+      port.workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes) == nullptr;
   if (plan == nullptr || short_of_workspace) {
     const bool capturing = port.is_capturing(stream.handle);
     if (capturing || !context_.settings().prepare_on_miss) {
-      throw NotPrepared{problem.label() + ": not prepared, and " + (capturing ? "the stream is capturing" : "prepare_on_miss is off") +
-                        (plan == nullptr ? "" : "; its plan exists, but this stream lacks " + std::to_string(workspace.bytes) + " bytes of workspace") +
-                        "; before this call, pass the problem '" + problem_text(problem) + "' and the stream to Context::prepare" +
+      throw NotPrepared{problem.label() + ": not prepared, and " +
+                        (capturing ? "the stream is capturing" : "prepare_on_miss is off") +
+                        (plan == nullptr
+                             ? ""
+                             : "; its plan exists, but this stream lacks " +
+                                   std::to_string(workspace.bytes) + " bytes of workspace") +
+                        "; before this call, pass the problem '" + problem_text(problem) +
+                        "' and the stream to Context::prepare" +
                         (capturing ? ", or make the call once outside capture" : "")};
     }
     plan = &build(recipe, port);
-    if (short_of_workspace) port.reserve_workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes);
+    if (short_of_workspace)
+      port.reserve_workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes);
   }
 
   auto call = std::make_unique<PreparedCall>();
@@ -182,16 +204,20 @@ const Plan* Binding::find_plan(const std::string& id) const {
   return it == plans_.end() ? nullptr : it->second.get();
 }
 
-Recipe Binding::decide(const Problem& problem, DevicePort& device, const CfgPins& pins, const PartPath* path) {
+Recipe Binding::decide(const Problem& problem, DevicePort& device, const CfgPins& pins,
+                       const PartPath* path) {
   const Implementation& implementation = select_or_throw(problem, path);
   Recipe recipe{this, problem, &implementation, {}, {}, {}, {}, {}};
-  recipe.specialization = implementation.functions.choose(implementation.self, problem, device.hardware(), pins);
+  recipe.specialization =
+      implementation.functions.choose(implementation.self, problem, device.hardware(), pins);
   recipe.workspace = implementation.functions.workspace(implementation.self, problem);
-  recipe.id = std::to_string(device.hardware().index) + " " + implementation.info.name + " " + recipe.specialization.text;
+  recipe.id = std::to_string(device.hardware().index) + " " + implementation.info.name + " " +
+              recipe.specialization.text;
   if (implementation.info.parts != nullptr) {
     const PartPath here{&implementation, path};
     for (const Problem& part : implementation.info.parts(problem, context_.catalog())) {
-      recipe.parts.push_back(context_.binding(part.operation(), part.variant_name()).decide(part, device, {}, &here));
+      recipe.parts.push_back(
+          context_.binding(part.operation(), part.variant_name()).decide(part, device, {}, &here));
       recipe.id += " (" + recipe.parts.back().id + ")";
     }
   }
@@ -204,13 +230,15 @@ const Plan& Binding::build(const Recipe& recipe, DevicePort& device) {
   // Parts first, outside the lock: a part may be of this binding.
   std::vector<std::unique_ptr<PreparedPart>> parts;
   for (const Recipe& part : recipe.parts) {
-    parts.push_back(std::make_unique<BoundPart>(part.binding->build(part, device), part.binding->contract(), parts.size()));
+    parts.push_back(std::make_unique<BoundPart>(part.binding->build(part, device),
+                                                part.binding->contract(), parts.size()));
   }
   const std::lock_guard building(build_mutex_);
   if (const Plan* plan = find_plan(recipe.id)) return *plan;
   PrepareRequest request{recipe.problem, recipe.specialization, device, parts};
   void* raw = recipe.implementation->functions.prepare(recipe.implementation->self, request);
-  auto plan = std::make_unique<Plan>(*recipe.implementation, recipe.specialization, std::move(parts), raw);
+  auto plan =
+      std::make_unique<Plan>(*recipe.implementation, recipe.specialization, std::move(parts), raw);
   context_.state_->plans_built.fetch_add(1, std::memory_order_relaxed);
   const std::unique_lock lock(mutex_);
   return *plans_.try_emplace(recipe.id, std::move(plan)).first->second;
@@ -218,26 +246,33 @@ const Plan& Binding::build(const Recipe& recipe, DevicePort& device) {
 
 const Implementation& Binding::select_or_throw(const Problem& problem, const PartPath* path) const {
   const Bindings& all = context_.bindings();
-  if (const Implementation* selected = select(selection_, all, problem, context_.catalog(), nullptr, path)) return *selected;
+  if (const Implementation* selected =
+          select(selection_, all, problem, context_.catalog(), nullptr, path))
+    return *selected;
   std::vector<Verdict> verdicts;
   select(selection_, all, problem, context_.catalog(), &verdicts);
   std::string text;
-  for (const Verdict& verdict : verdicts) text += "\n  " + verdict.implementation + ": " + verdict.reason;
+  for (const Verdict& verdict : verdicts)
+    text += "\n  " + verdict.implementation + ": " + verdict.reason;
   if (verdicts.empty()) text = " " + selection_.absent;
   // Who would accept, had the choice not excluded it.
   OperationBinding open = selection_;
   open.candidates.clear();
   for (const Verdict& verdict : selection_.verdicts) {
-    if (verdict.gate == Gate::kChoice) open.candidates.push_back(context_.catalog().find_implementation(verdict.implementation).second);
+    if (verdict.gate == Gate::kChoice)
+      open.candidates.push_back(
+          context_.catalog().find_implementation(verdict.implementation).second);
   }
   verdicts.clear();
   select(open, all, problem, context_.catalog(), &verdicts);
   std::vector<std::string> able;
   for (const Verdict& verdict : verdicts) {
-    if (verdict.gate == Gate::kSelected || verdict.gate == Gate::kRank) able.push_back(verdict.implementation);
+    if (verdict.gate == Gate::kSelected || verdict.gate == Gate::kRank)
+      able.push_back(verdict.implementation);
   }
-  fail(Code::kUnsupported, "no implementation serves '{}' (choice {} from {}):{}\nWould accept: {}", problem_text(problem),
-       selection_.choice.text(), selection_.choice.origin, text, able.empty() ? "the model's own code (eager) only" : join(able) + ", when named");
+  fail(Code::kUnsupported, "no implementation serves '{}' (choice {} from {}):{}\nWould accept: {}",
+       problem_text(problem), selection_.choice.text(), selection_.choice.origin, text,
+       able.empty() ? "the model's own code (eager) only" : join(able) + ", when named");
 }
 
 }  // namespace kw

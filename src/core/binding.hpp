@@ -97,7 +97,8 @@ class Binding {
   Status call_slow(const void* args, Stream stream, const PreparedCall** prepared) noexcept;
 
   // What would serve a checked problem; throws Error with every candidate's rejection.
-  Recipe decide(const Problem& problem, DevicePort& device, const CfgPins& pins, const PartPath* path = nullptr);
+  Recipe decide(const Problem& problem, DevicePort& device, const CfgPins& pins,
+                const PartPath* path = nullptr);
   // The plan of a recipe of this binding, built if need be.
   const Plan& build(const Recipe& recipe, DevicePort& device);
   const Plan& prepare(const Problem& problem, DevicePort& device, const CfgPins& pins) {

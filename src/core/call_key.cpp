@@ -23,9 +23,9 @@ class Packer {
     key_.size += sizeof value;
   }
 
-  // dtype, rank with flags, alignment class, sizes, and strides unless contiguous. Values below 2^31
-  // take 4 bytes, which keeps a dozen rank-4 tensors inside the key. Returns the bytes that the tensor
-  // occupies, relative to its address.
+  // dtype, rank with flags, alignment class, sizes, and strides unless contiguous. Values below
+  // 2^31 take 4 bytes, which keeps a dozen rank-4 tensors inside the key. Returns the bytes that
+  // the tensor occupies, relative to its address.
   TensorView::ByteRange tensor(const TensorView& view) noexcept {
     if (!view.present()) {
       put(std::uint8_t{0xff});
@@ -41,12 +41,15 @@ class Packer {
       (void)__builtin_mul_overflow(count, view.sizes[at], &count);
     }
     contiguous |= count == 0;
-    for (int i = 0; !contiguous && i < view.rank; ++i) high |= beyond_32(view.strides[static_cast<std::size_t>(i)]);
+    for (int i = 0; !contiguous && i < view.rank; ++i)
+      high |= beyond_32(view.strides[static_cast<std::size_t>(i)]);
     const auto address = reinterpret_cast<std::uintptr_t>(view.data);
-    const unsigned align_class = address == 0 ? 7U : static_cast<unsigned>(__builtin_ctzll(address | 16U));
+    const unsigned align_class =
+        address == 0 ? 7U : static_cast<unsigned>(__builtin_ctzll(address | 16U));
 
     const std::uint32_t integer = high != 0 ? 8 : 4;
-    const std::uint32_t size = 3 + static_cast<std::uint32_t>(view.rank) * integer * (contiguous ? 1 : 2);
+    const std::uint32_t size =
+        3 + static_cast<std::uint32_t>(view.rank) * integer * (contiguous ? 1 : 2);
     if (key_.size + size > Key::kCapacity) {
       overflow_ = true;
       return {};
@@ -54,11 +57,16 @@ class Packer {
     std::byte* to = key_.bytes.data() + key_.size;
     key_.size += size;
     to[0] = static_cast<std::byte>(view.dtype);
-    to[1] = static_cast<std::byte>(static_cast<unsigned>(view.rank) | (contiguous ? 0x10U : 0U) | (high != 0 ? 0x20U : 0U));
+    to[1] = static_cast<std::byte>(static_cast<unsigned>(view.rank) | (contiguous ? 0x10U : 0U) |
+                                   (high != 0 ? 0x20U : 0U));
     to[2] = static_cast<std::byte>(align_class);
-    to = high != 0 ? write<std::int64_t>(to + 3, view.sizes, view.rank) : write<std::int32_t>(to + 3, view.sizes, view.rank);
-    if (contiguous) return {0, static_cast<std::int64_t>(static_cast<std::uint64_t>(count) * dtype_bytes(view.dtype))};
-    high != 0 ? write<std::int64_t>(to, view.strides, view.rank) : write<std::int32_t>(to, view.strides, view.rank);
+    to = high != 0 ? write<std::int64_t>(to + 3, view.sizes, view.rank)
+                   : write<std::int32_t>(to + 3, view.sizes, view.rank);
+    if (contiguous)
+      return {0, static_cast<std::int64_t>(static_cast<std::uint64_t>(count) *
+                                           dtype_bytes(view.dtype))};
+    high != 0 ? write<std::int64_t>(to, view.strides, view.rank)
+              : write<std::int32_t>(to, view.strides, view.rank);
     return view.byte_range();
   }
 
@@ -77,7 +85,8 @@ class Packer {
       tensor(list.data[i]);
       const std::uint32_t size = key_.size - begin;
       std::byte* bytes = key_.bytes.data();
-      if (run_count > 0 && size == run_size && std::memcmp(bytes + run_begin, bytes + begin, size) == 0) {
+      if (run_count > 0 && size == run_size &&
+          std::memcmp(bytes + run_begin, bytes + begin, size) == 0) {
         key_.size = begin;
         ++run_count;
         std::memcpy(bytes + run_begin + run_size, &run_count, sizeof run_count);
@@ -97,7 +106,8 @@ class Packer {
     return (static_cast<std::uint64_t>(value) + 0x80000000U) >> 32;
   }
   template <typename Integer>
-  static std::byte* write(std::byte* to, const std::array<std::int64_t, kMaxRank>& values, int count) noexcept {
+  static std::byte* write(std::byte* to, const std::array<std::int64_t, kMaxRank>& values,
+                          int count) noexcept {
     for (int i = 0; i < count; ++i, to += sizeof(Integer)) {
       const auto value = static_cast<Integer>(values[static_cast<std::size_t>(i)]);
       std::memcpy(to, &value, sizeof value);
@@ -109,11 +119,12 @@ class Packer {
   bool overflow_ = false;
 };
 
-// Address ranges of the tensors of one call, to find outputs that share memory. Ranges decide nearly
-// every call; only where they meet is the exact test made.
+// Address ranges of the tensors of one call, to find outputs that share memory. Ranges decide
+// nearly every call; only where they meet is the exact test made.
 class Footprint {
  public:
-  void add(const TensorView& view, TensorView::ByteRange range, int row, bool written, int alias_of) noexcept {
+  void add(const TensorView& view, TensorView::ByteRange range, int row, bool written,
+           int alias_of) noexcept {
     if (!view.present() || view.data == nullptr || range.begin == range.end) return;
     if (count_ == kCapacity) {
       full_ = true;
@@ -159,7 +170,8 @@ class Footprint {
 }  // namespace
 
 std::uint64_t Key::hash() const noexcept {
-  std::uint64_t h = 0xcbf29ce484222325ULL ^ size;  // FNV-1a by words: lookups only, never an identity
+  std::uint64_t h =
+      0xcbf29ce484222325ULL ^ size;  // FNV-1a by words: lookups only, never an identity
   for (std::uint32_t i = 0; i < size; i += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, size - i));
@@ -169,7 +181,8 @@ std::uint64_t Key::hash() const noexcept {
   return h;
 }
 
-CallCheck inspect_call(const Contract& contract, const void* args, int device_index, Key& key) noexcept {
+CallCheck inspect_call(const Contract& contract, const void* args, int device_index,
+                       Key& key) noexcept {
   Packer packer(key);
   Footprint footprint;
   bool in_range = true;
@@ -183,7 +196,8 @@ CallCheck inspect_call(const Contract& contract, const void* args, int device_in
     } else if (step.kind == Kind::kTensorList) {
       const auto& list = field_at<TensorList>(args, step.offset);
       packer.list(list);
-      for (std::int64_t i = 0; list.data != nullptr && i < list.size; ++i) footprint.add(list.data[i], list.data[i].byte_range(), row, written, step.alias_of);
+      for (std::int64_t i = 0; list.data != nullptr && i < list.size; ++i)
+        footprint.add(list.data[i], list.data[i].byte_range(), row, written, step.alias_of);
     } else {
       const std::optional<double> value = scalar_at(args, step);
       // Of an optional dynamic scalar only the presence is part of the key.

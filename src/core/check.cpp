@@ -14,7 +14,8 @@ namespace {
 
 std::string sizes_text(std::span<const std::int64_t> sizes) {
   std::vector<std::string> parts;
-  for (const std::int64_t size : sizes) parts.push_back(size == kFreeDim ? "?" : std::to_string(size));
+  for (const std::int64_t size : sizes)
+    parts.push_back(size == kFreeDim ? "?" : std::to_string(size));
   return "[" + join(parts) + "]";
 }
 
@@ -26,11 +27,16 @@ std::string dtypes_text(const std::vector<DType>& dtypes) {
 
 class Checker {
  public:
-  explicit Checker(Problem& problem) : problem_(problem), symbols_(problem.symbols) { symbols_ = {}; }
+  explicit Checker(Problem& problem) : problem_(problem), symbols_(problem.symbols) {
+    symbols_ = {};
+  }
 
   void run() {
-    // Dtype symbols first: a rule such as "W: T|f32" may stand before the parameter that declares T.
-    each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) { bind_dtype(p, spec, name, true); });
+    // Dtype symbols first: a rule such as "W: T|f32" may stand before the parameter that declares
+    // T.
+    each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) {
+      bind_dtype(p, spec, name, true);
+    });
     bind_integer_scalars();
     check_presence();
     check_scalars();
@@ -38,7 +44,9 @@ class Checker {
       bind_dtype(p, spec, name, false);
       bind_shape(p, spec, name);
     });
-    each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) { check_composite_dims(p, spec, name); });
+    each_tensor(false, [&](const Parameter& p, TensorSpec& spec, const std::string& name) {
+      check_composite_dims(p, spec, name);
+    });
     check_symbol_ranges();
     infer_outputs();
     check_groups();
@@ -48,7 +56,9 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void reject(const std::string& what) const { fail(Code::kInvalidArgument, "{}: {}", problem_.label(), what); }
+  [[noreturn]] void reject(const std::string& what) const {
+    fail(Code::kInvalidArgument, "{}: {}", problem_.label(), what);
+  }
 
   bool in_variant(const Parameter& p) const { return p.in_variant(problem_.variant_name()); }
 
@@ -67,7 +77,9 @@ class Checker {
     }
   }
 
-  static std::string element_name(const Parameter& p, std::size_t index) { return p.name + "[" + std::to_string(index) + "]"; }
+  static std::string element_name(const Parameter& p, std::size_t index) {
+    return p.name + "[" + std::to_string(index) + "]";
+  }
 
   void check_presence() {
     for (std::size_t i = 0; i < problem_.values.size(); ++i) {
@@ -75,11 +87,15 @@ class Checker {
       const ParameterValue& value = problem_.values[i];
       const bool given = value.tensor.present || value.list_present || value.scalar_given;
       if (!in_variant(p)) {
-        if (given) reject("'" + p.name + "' is given, but this variant has no such parameter (it belongs to " + join(p.variants) + ")");
+        if (given)
+          reject("'" + p.name +
+                 "' is given, but this variant has no such parameter (it belongs to " +
+                 join(p.variants) + ")");
         continue;
       }
       if (p.is_tensor() && p.role != Role::kOutput && !p.is_optional && !given) {
-        reject("'" + p.name + "' is missing; needed is " + dtype_rule_text(p.dtype) + " " + shape_text(p.shape));
+        reject("'" + p.name + "' is missing; needed is " + dtype_rule_text(p.dtype) + " " +
+               shape_text(p.shape));
       }
     }
   }
@@ -101,28 +117,40 @@ class Checker {
                    __builtin_mul_overflow((size - 1) * bytes, std::abs(spec.strides[at]), &step) ||
                    __builtin_add_overflow(reach, step, &reach);
     }
-    if (too_large) reject("'" + name + "' has shape " + sizes_text(spec.shape()) + ", which is more than 2^63 bytes");
+    if (too_large)
+      reject("'" + name + "' has shape " + sizes_text(spec.shape()) +
+             ", which is more than 2^63 bytes");
     if (spec.align < bytes) {
-      reject("'" + name + "' starts at an address aligned to " + std::to_string(spec.align) + "; " + std::string(dtype_name(spec.dtype)) + " needs " + std::to_string(bytes));
+      reject("'" + name + "' starts at an address aligned to " + std::to_string(spec.align) + "; " +
+             std::string(dtype_name(spec.dtype)) + " needs " + std::to_string(bytes));
     }
-    if (p.role != Role::kInput && !spec.contiguous && !spec.has_free_dim() && self_overlaps(view_of(spec, nullptr))) {
-      reject("'" + name + "' has strides " + sizes_text(spec.pitches()) + " under which elements share memory; what is written may not overlap itself");
+    if (p.role != Role::kInput && !spec.contiguous && !spec.has_free_dim() &&
+        self_overlaps(view_of(spec, nullptr))) {
+      reject("'" + name + "' has strides " + sizes_text(spec.pitches()) +
+             " under which elements share memory; what is written may not overlap itself");
     }
   }
 
   // `declaring`: only rules whose admitted set does not depend on a symbol that is still open.
-  void bind_dtype(const Parameter& p, const TensorSpec& spec, const std::string& name, bool declaring) {
+  void bind_dtype(const Parameter& p, const TensorSpec& spec, const std::string& name,
+                  bool declaring) {
     const DTypeRule& rule = p.dtype;
     const bool declares_here = !rule.declares.empty() && symbols_.type(rule.declares) == nullptr;
-    const bool closed = std::all_of(rule.terms.begin(), rule.terms.end(), [](const DTypeTerm& t) { return t.kind == DTypeTerm::Kind::kFixed; });
+    const bool closed = std::all_of(rule.terms.begin(), rule.terms.end(), [](const DTypeTerm& t) {
+      return t.kind == DTypeTerm::Kind::kFixed;
+    });
     if (declaring && !(declares_here && closed)) return;
     const std::vector<DType> allowed = admitted(rule, symbols_);
-    if (allowed.empty()) reject("the dtype of '" + name + "' (" + dtype_rule_text(rule) + ") cannot be determined from the arguments given");
+    if (allowed.empty())
+      reject("the dtype of '" + name + "' (" + dtype_rule_text(rule) +
+             ") cannot be determined from the arguments given");
     if (std::find(allowed.begin(), allowed.end(), spec.dtype) == allowed.end()) {
       std::string needed = dtypes_text(allowed);
       for (const DTypeTerm& term : rule.terms) {
         if (term.kind == DTypeTerm::Kind::kFixed) continue;
-        if (const SymbolTable::Type* type = symbols_.type(term.symbol)) needed += " (" + term.symbol + " = " + std::string(dtype_name(type->dtype)) + " from " + type->origin + ")";
+        if (const SymbolTable::Type* type = symbols_.type(term.symbol))
+          needed += " (" + term.symbol + " = " + std::string(dtype_name(type->dtype)) + " from " +
+                    type->origin + ")";
       }
       reject("'" + name + "' is " + std::string(dtype_name(spec.dtype)) + "; needed is " + needed);
     }
@@ -131,7 +159,8 @@ class Checker {
     } else if (!rule.declares.empty()) {
       const SymbolTable::Type* type = symbols_.type(rule.declares);
       if (type->dtype != spec.dtype) {  // the later elements of a tensor list
-        reject("'" + name + "' is " + std::string(dtype_name(spec.dtype)) + "; needed is " + std::string(dtype_name(type->dtype)) + ", as in " + type->origin);
+        reject("'" + name + "' is " + std::string(dtype_name(spec.dtype)) + "; needed is " +
+               std::string(dtype_name(type->dtype)) + ", as in " + type->origin);
       }
     }
   }
@@ -142,7 +171,9 @@ class Checker {
       if (p.kind != Kind::kInt || !in_variant(p)) continue;
       const ParameterValue& value = problem_.values[i];
       if (value.scalar_given || !p.is_optional) {
-        symbols_.bind_size(p.name, static_cast<std::int64_t>(value.scalar_given ? value.number : p.default_value), p.name);
+        symbols_.bind_size(
+            p.name, static_cast<std::int64_t>(value.scalar_given ? value.number : p.default_value),
+            p.name);
       }
     }
   }
@@ -156,7 +187,8 @@ class Checker {
       return;
     }
     if (!std::equal(sizes.begin(), sizes.end(), symbols_.batch.begin(), symbols_.batch.end())) {
-      reject("'" + name + "' has leading dimensions " + sizes_text(sizes) + ", but '" + symbols_.batch_origin + "' has " + sizes_text(symbols_.batch));
+      reject("'" + name + "' has leading dimensions " + sizes_text(sizes) + ", but '" +
+             symbols_.batch_origin + "' has " + sizes_text(symbols_.batch));
     }
   }
 
@@ -164,7 +196,8 @@ class Checker {
     const int fixed = static_cast<int>(p.shape.dims.size());
     const int batch_rank = spec.rank - fixed;
     if (batch_rank < 0 || (!p.shape.batch && batch_rank != 0)) {
-      reject("'" + name + "' has shape " + sizes_text(spec.shape()) + "; needed is " + shape_text(p.shape));
+      reject("'" + name + "' has shape " + sizes_text(spec.shape()) + "; needed is " +
+             shape_text(p.shape));
     }
     check_memory(p, spec, name);
     if (p.shape.batch) bind_batch(spec, name, batch_rank);
@@ -199,7 +232,9 @@ class Checker {
       return;
     }
     if ((size - dim.offset) % factor != 0 || (size - dim.offset) / factor < 0) {
-      reject("'" + name + "' has size " + std::to_string(size) + " in dimension " + std::to_string(index) + ", which is not of the form " + shape_text(Shape{false, {dim}}) +
+      reject("'" + name + "' has size " + std::to_string(size) + " in dimension " +
+             std::to_string(index) + ", which is not of the form " +
+             shape_text(Shape{false, {dim}}) +
              (dim.t.empty() ? "" : " with " + std::to_string(factor) + "*" + *open));
     }
     symbols_.bind_size(*open, (size - dim.offset) / factor, origin);
@@ -210,12 +245,17 @@ class Checker {
     for (std::size_t i = 0; i < p.shape.dims.size(); ++i) {
       const Dim& dim = p.shape.dims[i];
       const auto needed = evaluate(dim, symbols_);
-      if (!needed) reject("the symbol in " + shape_text(p.shape) + " of '" + name + "' cannot be determined from the arguments given");
+      if (!needed)
+        reject("the symbol in " + shape_text(p.shape) + " of '" + name +
+               "' cannot be determined from the arguments given");
       const std::int64_t size = spec.sizes[static_cast<std::size_t>(batch_rank) + i];
       if (size == *needed || size == kFreeDim || *needed == kFreeDim) continue;
       std::string why;
-      if (const SymbolTable::Size* s = symbols_.size(dim.s)) why = " (" + dim.s + " = " + std::to_string(s->value) + " from " + s->origin + ")";
-      reject("'" + name + "' has size " + std::to_string(size) + " in dimension " + std::to_string(batch_rank + static_cast<int>(i)) + "; needed is " + std::to_string(*needed) + why);
+      if (const SymbolTable::Size* s = symbols_.size(dim.s))
+        why = " (" + dim.s + " = " + std::to_string(s->value) + " from " + s->origin + ")";
+      reject("'" + name + "' has size " + std::to_string(size) + " in dimension " +
+             std::to_string(batch_rank + static_cast<int>(i)) + "; needed is " +
+             std::to_string(*needed) + why);
     }
   }
 
@@ -224,11 +264,15 @@ class Checker {
       const SymbolTable::Size* bound = symbols_.size(symbol.name);
       if (bound == nullptr) continue;
       if (bound->value == kFreeDim) {
-        if (symbol.variability == Variability::kStatic) reject("'" + symbol.name + "' (" + symbol.help + ") is static and may not be '?'; give its size in " + bound->origin);
+        if (symbol.variability == Variability::kStatic)
+          reject("'" + symbol.name + "' (" + symbol.help +
+                 ") is static and may not be '?'; give its size in " + bound->origin);
         continue;
       }
       if (bound->value < symbol.low || bound->value > symbol.high) {
-        reject(symbol.name + " = " + std::to_string(bound->value) + " (" + symbol.help + ", from " + bound->origin + ") is outside " + std::to_string(symbol.low) + " to " + std::to_string(symbol.high));
+        reject(symbol.name + " = " + std::to_string(bound->value) + " (" + symbol.help + ", from " +
+               bound->origin + ") is outside " + std::to_string(symbol.low) + " to " +
+               std::to_string(symbol.high));
       }
     }
   }
@@ -241,9 +285,11 @@ class Checker {
       const double number = value.scalar_given ? value.number : p.default_value;
       if (number >= p.low && number <= p.high) continue;
       if (!value.scalar_given) {
-        reject("'" + p.name + "' is missing (" + p.help + "); its range is " + number_text(p.low) + " to " + number_text(p.high));
+        reject("'" + p.name + "' is missing (" + p.help + "); its range is " + number_text(p.low) +
+               " to " + number_text(p.high));
       } else {  // also NaN
-        reject("'" + p.name + "' is " + number_text(value.number) + "; its range is " + number_text(p.low) + " to " + number_text(p.high));
+        reject("'" + p.name + "' is " + number_text(value.number) + "; its range is " +
+               number_text(p.low) + " to " + number_text(p.high));
       }
     }
   }
@@ -252,16 +298,22 @@ class Checker {
     TensorSpec spec;
     spec.present = true;
     const std::vector<DType> dtypes = admitted(p.dtype, symbols_);
-    if (dtypes.empty()) reject("the dtype of '" + p.name + "' (" + dtype_rule_text(p.dtype) + ") cannot be determined from the arguments given");
+    if (dtypes.empty())
+      reject("the dtype of '" + p.name + "' (" + dtype_rule_text(p.dtype) +
+             ") cannot be determined from the arguments given");
     spec.dtype = dtypes.front();
     std::vector<std::int64_t> sizes;
     if (p.shape.batch) sizes = symbols_.batch;
     for (const Dim& dim : p.shape.dims) {
       const auto size = evaluate(dim, symbols_);
-      if (!size) reject("the shape of '" + p.name + "' " + shape_text(p.shape) + " cannot be determined from the arguments given");
+      if (!size)
+        reject("the shape of '" + p.name + "' " + shape_text(p.shape) +
+               " cannot be determined from the arguments given");
       sizes.push_back(*size);
     }
-    if (sizes.size() > kMaxRank) reject("'" + p.name + "' would have " + std::to_string(sizes.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
+    if (sizes.size() > kMaxRank)
+      reject("'" + p.name + "' would have " + std::to_string(sizes.size()) +
+             " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
     spec.rank = static_cast<int>(sizes.size());
     std::copy(sizes.begin(), sizes.end(), spec.sizes.begin());
     check_memory(p, spec, p.name);
@@ -288,7 +340,8 @@ class Checker {
     }
   }
 
-  // One output per element of the first input list. A wanted list bears the mark of a wanted tensor.
+  // One output per element of the first input list. A wanted list bears the mark of a wanted
+  // tensor.
   void infer_list(const Parameter& p, ParameterValue& value) {
     const bool wanted = std::exchange(value.tensor, {}).present;
     if (!value.list_present && !wanted && p.is_optional) return;
@@ -307,10 +360,12 @@ class Checker {
       return;
     }
     if (inputs != nullptr && inputs->list.size() != value.list.size()) {
-      reject("output '" + p.name + "' has " + std::to_string(value.list.size()) + " tensors, but '" + input->name + "' has " + std::to_string(inputs->list.size()));
+      reject("output '" + p.name + "' has " + std::to_string(value.list.size()) +
+             " tensors, but '" + input->name + "' has " + std::to_string(inputs->list.size()));
     }
     for (std::size_t j = 0; j < value.list.size(); ++j) {
-      if (!value.list[j].present) reject("output '" + element_name(p, j) + "' is absent; a list has no gaps");
+      if (!value.list[j].present)
+        reject("output '" + element_name(p, j) + "' is absent; a list has no gaps");
       compare_output(element_name(p, j), value.list[j], needed, p);
     }
   }
@@ -323,20 +378,27 @@ class Checker {
       for (std::size_t j = 0; j < problem_.values.size(); ++j) {
         const Parameter& other = problem_.contract->parameters[j];
         if (other.output_group != p.output_group || !in_variant(other) || is_wanted(j)) continue;
-        reject("output '" + p.name + "' is given without '" + other.name + "'; outputs of the group '" + p.output_group + "' are wanted together");
+        reject("output '" + p.name + "' is given without '" + other.name +
+               "'; outputs of the group '" + p.output_group + "' are wanted together");
       }
     }
   }
 
-  bool is_wanted(std::size_t index) const { return problem_.values[index].tensor.present || problem_.values[index].list_present; }
+  bool is_wanted(std::size_t index) const {
+    return problem_.values[index].tensor.present || problem_.values[index].list_present;
+  }
 
-  void compare_output(const std::string& name, const TensorSpec& got, const TensorSpec& needed, const Parameter& p) {
+  void compare_output(const std::string& name, const TensorSpec& got, const TensorSpec& needed,
+                      const Parameter& p) {
     const std::vector<DType> dtypes = admitted(p.dtype, symbols_);
     if (std::find(dtypes.begin(), dtypes.end(), got.dtype) == dtypes.end()) {
-      reject("output '" + name + "' is " + std::string(dtype_name(got.dtype)) + "; needed is " + dtypes_text(dtypes));
+      reject("output '" + name + "' is " + std::string(dtype_name(got.dtype)) + "; needed is " +
+             dtypes_text(dtypes));
     }
-    if (!std::equal(got.shape().begin(), got.shape().end(), needed.shape().begin(), needed.shape().end())) {
-      reject("output '" + name + "' has shape " + sizes_text(got.shape()) + "; needed is " + sizes_text(needed.shape()));
+    if (!std::equal(got.shape().begin(), got.shape().end(), needed.shape().begin(),
+                    needed.shape().end())) {
+      reject("output '" + name + "' has shape " + sizes_text(got.shape()) + "; needed is " +
+             sizes_text(needed.shape()));
     }
     check_memory(p, got, name);
   }

@@ -30,9 +30,13 @@ Context& Context::initialize(Catalog& catalog, Settings settings, DevicePort& de
   const std::lock_guard lock(default_mutex);
   if (default_context == nullptr) {
     default_context = std::make_unique<Context>(catalog, std::move(settings), device);
-  } else if (&default_context->device_ != &device || !default_context->settings_.same_effect(settings)) {
-    fail(Code::kConflict, "kernelwright is already initialised in this process with {} on {}; asked for {} on {}. Plans and graphs depend on the first; use a new process, or a Context of your own",
-         default_context->settings_.text(), default_context->device_.hardware().model, settings.text(), device.hardware().model);
+  } else if (&default_context->device_ != &device ||
+             !default_context->settings_.same_effect(settings)) {
+    fail(Code::kConflict,
+         "kernelwright is already initialised in this process with {} on {}; asked for {} on {}. "
+         "Plans and graphs depend on the first; use a new process, or a Context of your own",
+         default_context->settings_.text(), default_context->device_.hardware().model,
+         settings.text(), device.hardware().model);
   }
   return *default_context;
 }
@@ -63,15 +67,18 @@ BindReport Context::bind(SlotSet& slots) {
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     slots.slots()[i]->attach(decisions[i]);
     const SlotReport& row = report.slots[i];
-    log(LogLevel::kInfo, "bind", "kw,bind," + row.operation + "/" + row.variant + "," + row.bound + "," + row.reason);
+    log(LogLevel::kInfo, "bind",
+        "kw,bind," + row.operation + "/" + row.variant + "," + row.bound + "," + row.reason);
   }
   for (const auto& [field, target] : settings_.file_fields()) {
-    const bool used = std::any_of(report.slots.begin(), report.slots.end(), [&](const SlotReport& row) {
-      return target == row.operation || target == row.operation + "/" + row.variant;
-    });
+    const bool used =
+        std::any_of(report.slots.begin(), report.slots.end(), [&](const SlotReport& row) {
+          return target == row.operation || target == row.operation + "/" + row.variant;
+        });
     if (used) continue;
     report.unused_fields.push_back(field);
-    log(LogLevel::kWarning, "bind", "field '" + field + "' is given, but the model has no slot for it");
+    log(LogLevel::kWarning, "bind",
+        "field '" + field + "' is given, but the model has no slot for it");
   }
   return report;
 }
@@ -80,7 +87,9 @@ BindReport Context::bind(SlotSet& slots) {
 Binding* Context::decide(SlotReport& row) {
   if (catalog_.find(row.operation) == nullptr) {
     const auto& known = catalog_.known_fields();
-    const bool planned = std::any_of(known.begin(), known.end(), [&](const KnownField& field) { return field.operation == row.operation; });
+    const bool planned = std::any_of(known.begin(), known.end(), [&](const KnownField& field) {
+      return field.operation == row.operation;
+    });
     if (!planned) catalog_.operation(row.operation);  // throws, with the nearest name
     row.reason = "operation not in this build";
     return nullptr;
@@ -99,8 +108,9 @@ Binding* Context::decide(SlotReport& row) {
     for (const Verdict& verdict : selection.verdicts) {
       if (verdict.gate == Gate::kChoice) serving.push_back(verdict.implementation);
     }
-    fail(Code::kUnsupported, "slot {}: '{}' was asked for ({}), but {}. Available for {} here: {}", selection.label(), selection.choice.text(),
-         selection.choice.origin, row.reason, selection.label(), serving.empty() ? "eager only" : join(serving) + ", eager");
+    fail(Code::kUnsupported, "slot {}: '{}' was asked for ({}), but {}. Available for {} here: {}",
+         selection.label(), selection.choice.text(), selection.choice.origin, row.reason,
+         selection.label(), serving.empty() ? "eager only" : join(serving) + ", eager");
   }
   return nullptr;
 }
@@ -117,7 +127,8 @@ const Implementation& Context::prepare(const Problem& problem, const CfgPins& pi
 }
 
 Counters Context::counters() const noexcept {
-  return {state_->plans_built.load(), state_->problems_prepared.load(), state_->misses.load(), state_->not_prepared.load()};
+  return {state_->plans_built.load(), state_->problems_prepared.load(), state_->misses.load(),
+          state_->not_prepared.load()};
 }
 
 }  // namespace kw

@@ -20,10 +20,10 @@ class SlotSet;
 class Binding;
 
 struct Counters {
-  std::uint64_t plans_built = 0;      // distinct specializations prepared
+  std::uint64_t plans_built = 0;  // distinct specializations prepared
   std::uint64_t problems_prepared = 0;
-  std::uint64_t misses = 0;           // calls whose key was new to their binding
-  std::uint64_t not_prepared = 0;     // refused: capturing, or prepare_on_miss off
+  std::uint64_t misses = 0;        // calls whose key was new to their binding
+  std::uint64_t not_prepared = 0;  // refused: capturing, or prepare_on_miss off
 };
 
 // What binding a SlotSet did, one row per slot.
@@ -47,7 +47,8 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // The process default. The same effective settings again return it; others throw Error(kConflict).
+  // The process default. The same effective settings again return it; others throw
+  // Error(kConflict).
   static Context& initialize(Catalog& catalog, Settings settings, DevicePort& device);
   // Null before initialize().
   static Context* process_default() noexcept;
@@ -60,9 +61,10 @@ class Context {
   Binding& binding(std::string_view operation, std::string_view variant);
 
   // Prepares the plan for one checked problem, which may have free dynamic dimensions, and reserves
-  // workspace on `stream` when it has none. Returns the chosen implementation. Throws Error with every
-  // candidate's rejection when none accepts.
-  const Implementation& prepare(const Problem& problem, const CfgPins& pins = {}, Stream stream = {});
+  // workspace on `stream` when it has none. Returns the chosen implementation. Throws Error with
+  // every candidate's rejection when none accepts.
+  const Implementation& prepare(const Problem& problem, const CfgPins& pins = {},
+                                Stream stream = {});
 
   const Catalog& catalog() const noexcept { return catalog_; }
   const Bindings& bindings() const noexcept { return bindings_; }

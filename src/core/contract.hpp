@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation means. A plain Args struct lists its parameters once, in `visit(Recorder&)`; the
-// resulting table is the only description there is: checks, output shapes, problem text, CLI flags,
-// JSON, binary keys and schemas are ordinary code over it. Device-free.
+// What an operation means. A plain Args struct lists its parameters once, in `visit(Recorder&)`;
+// the resulting table is the only description there is: checks, output shapes, problem text, CLI
+// flags, JSON, binary keys and schemas are ordinary code over it. Device-free.
 #pragma once
 
 #include <cstddef>
@@ -49,19 +49,19 @@ struct Parameter {
   std::string help;
   Role role = Role::kInput;
   Kind kind = Kind::kTensor;
-  std::size_t offset = 0;     // of the field inside Args
-  bool is_optional = false;   // tensors: may be absent; scalars: the field is a std::optional
+  std::size_t offset = 0;    // of the field inside Args
+  bool is_optional = false;  // tensors: may be absent; scalars: the field is a std::optional
   bool is_optional_field = false;
   std::vector<std::string> variants;  // empty: part of every variant
 
   // Tensors and tensor lists.
   Shape shape;
   DTypeRule dtype;
-  bool is_saved = false;            // output that the backward operation reads
-  bool is_differentiable = false;   // input for which the backward operation has a gradient
-  std::string alias_of;             // output that may be the same memory as this input
-  std::string content;              // fill class of index-like inputs: offsets, expert_id, label, ...
-  std::string output_group;         // outputs that are wanted or not wanted together
+  bool is_saved = false;           // output that the backward operation reads
+  bool is_differentiable = false;  // input for which the backward operation has a gradient
+  std::string alias_of;            // output that may be the same memory as this input
+  std::string content;       // fill class of index-like inputs: offsets, expert_id, label, ...
+  std::string output_group;  // outputs that are wanted or not wanted together
   std::optional<ToleranceClass> tolerance;  // unless the variant's class holds
 
   // Scalars.
@@ -73,17 +73,54 @@ struct Parameter {
   double (*computed_default)(const Problem&) = nullptr;  // value of an absent optional scalar
 
   // Fluent setters, used in visit().
-  Parameter& optional() { is_optional = true; return *this; }
-  Parameter& only_in(std::initializer_list<const char*> names) { variants.assign(names.begin(), names.end()); return *this; }
-  Parameter& saved() { is_saved = true; is_optional = true; return *this; }
-  Parameter& differentiable() { is_differentiable = true; return *this; }
-  Parameter& may_alias(std::string input) { alias_of = std::move(input); return *this; }
-  Parameter& filled_with(std::string fill_class) { content = std::move(fill_class); return *this; }
-  Parameter& group(std::string name_of_group) { output_group = std::move(name_of_group); is_optional = true; return *this; }
-  Parameter& exact_to(ToleranceClass tolerance_class) { tolerance = tolerance_class; return *this; }
-  Parameter& range(double lowest, double highest) { low = lowest; high = highest; return *this; }
-  Parameter& static_value() { variability = Variability::kStatic; return *this; }
-  Parameter& defaults_to(double (*function)(const Problem&)) { computed_default = function; is_optional = true; return *this; }
+  Parameter& optional() {
+    is_optional = true;
+    return *this;
+  }
+  Parameter& only_in(std::initializer_list<const char*> names) {
+    variants.assign(names.begin(), names.end());
+    return *this;
+  }
+  Parameter& saved() {
+    is_saved = true;
+    is_optional = true;
+    return *this;
+  }
+  Parameter& differentiable() {
+    is_differentiable = true;
+    return *this;
+  }
+  Parameter& may_alias(std::string input) {
+    alias_of = std::move(input);
+    return *this;
+  }
+  Parameter& filled_with(std::string fill_class) {
+    content = std::move(fill_class);
+    return *this;
+  }
+  Parameter& group(std::string name_of_group) {
+    output_group = std::move(name_of_group);
+    is_optional = true;
+    return *this;
+  }
+  Parameter& exact_to(ToleranceClass tolerance_class) {
+    tolerance = tolerance_class;
+    return *this;
+  }
+  Parameter& range(double lowest, double highest) {
+    low = lowest;
+    high = highest;
+    return *this;
+  }
+  Parameter& static_value() {
+    variability = Variability::kStatic;
+    return *this;
+  }
+  Parameter& defaults_to(double (*function)(const Problem&)) {
+    computed_default = function;
+    is_optional = true;
+    return *this;
+  }
 
   bool is_tensor() const noexcept { return kind == Kind::kTensor || kind == Kind::kTensorList; }
   bool is_scalar() const noexcept { return !is_tensor(); }
@@ -105,11 +142,12 @@ struct Variant {
 
 // The configuration field of an operation: model.ops_implementation.<name>.
 struct ConfigField {
-  std::string name;                       // default: "<operation>_implementation"
-  std::vector<std::string> aliases;       // other accepted spellings of the field
-  std::string value_prefix;               // stripped from values: "fused_"
+  std::string name;                  // default: "<operation>_implementation"
+  std::vector<std::string> aliases;  // other accepted spellings of the field
+  std::string value_prefix;          // stripped from values: "fused_"
   std::vector<std::pair<std::string, std::string>> deprecated_values;  // old -> new, with a warning
-  // Variants with a field of their own, which the operation's field does not reach: variant -> field.
+  // Variants with a field of their own, which the operation's field does not reach: variant ->
+  // field.
   std::vector<std::pair<std::string, std::string>> variant_names;
 };
 
@@ -118,11 +156,16 @@ class Recorder {
  public:
   Recorder(void* args, std::size_t size) : base_(static_cast<std::byte*>(args)), size_(size) {}
 
-  Parameter& input(const char* name, const TensorView& field, const char* shape, const char* dtype, const char* help);
-  Parameter& input(const char* name, const TensorList& field, const char* shape, const char* dtype, const char* help);
-  Parameter& mutated(const char* name, const TensorView& field, const char* shape, const char* dtype, const char* help);
-  Parameter& output(const char* name, const TensorView& field, const char* shape, const char* dtype, const char* help);
-  Parameter& output(const char* name, const TensorList& field, const char* shape, const char* dtype, const char* help);
+  Parameter& input(const char* name, const TensorView& field, const char* shape, const char* dtype,
+                   const char* help);
+  Parameter& input(const char* name, const TensorList& field, const char* shape, const char* dtype,
+                   const char* help);
+  Parameter& mutated(const char* name, const TensorView& field, const char* shape,
+                     const char* dtype, const char* help);
+  Parameter& output(const char* name, const TensorView& field, const char* shape, const char* dtype,
+                    const char* help);
+  Parameter& output(const char* name, const TensorList& field, const char* shape, const char* dtype,
+                    const char* help);
 
   Parameter& scalar(const char* name, const double& field, const char* help);
   Parameter& scalar(const char* name, const std::int64_t& field, const char* help);
@@ -131,21 +174,25 @@ class Recorder {
   Parameter& scalar(const char* name, const std::optional<std::int64_t>& field, const char* help);
   // An enum with underlying type int whose enumerators count from 0 in the order of `choices`.
   template <typename Enum>
-    requires std::is_enum_v<Enum> && std::is_same_v<std::underlying_type_t<Enum>, int>
-  Parameter& choice(const char* name, const Enum& field, std::initializer_list<const char*> choices, const char* help) {
+  requires std::is_enum_v<Enum> && std::is_same_v < std::underlying_type_t<Enum>,
+  int > Parameter& choice(const char* name, const Enum& field,
+                          std::initializer_list<const char*> choices, const char* help) {
     return choice_at(name, &field, static_cast<int>(field), choices, help);
   }
 
   // Every symbol used in a shape says whether it is static, and its range.
-  Symbol& symbol(const char* name, Variability variability, std::int64_t low, std::int64_t high, const char* help);
+  Symbol& symbol(const char* name, Variability variability, std::int64_t low, std::int64_t high,
+                 const char* help);
 
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
   std::vector<Symbol> take_symbols() { return std::move(symbols_); }
 
  private:
   Parameter& add(const char* name, const void* field, Role role, Kind kind, const char* help);
-  Parameter& add_tensor(const char* name, const void* field, Role role, Kind kind, const char* shape, const char* dtype, const char* help);
-  Parameter& choice_at(const char* name, const void* field, int value, std::initializer_list<const char*> choices, const char* help);
+  Parameter& add_tensor(const char* name, const void* field, Role role, Kind kind,
+                        const char* shape, const char* dtype, const char* help);
+  Parameter& choice_at(const char* name, const void* field, int value,
+                       std::initializer_list<const char*> choices, const char* help);
 
   std::byte* base_;
   std::size_t size_;
@@ -159,7 +206,7 @@ struct CallStep {
   std::uint32_t offset;
   Kind kind;
   Role role;
-  bool value_in_key;     // static scalars and integers, which may be symbols of shapes
+  bool value_in_key;  // static scalars and integers, which may be symbols of shapes
   bool is_optional_field;
   std::int16_t alias_of;  // row that this output may share memory with, or -1
 };

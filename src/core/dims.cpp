@@ -13,7 +13,8 @@ namespace {
 
 bool is_identifier(std::string_view text) noexcept {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) return false;
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 // One product term such as "2*S", "S*T", "64".
@@ -69,7 +70,8 @@ Shape parse_shape(std::string_view text) {
   for (const std::string& part : split(inside, ',')) {
     const std::string_view dim = trim(part);
     if (dim == "*") {
-      if (shape.batch || !shape.dims.empty()) fail(Code::kInternal, "shape '{}': '*' stands first and once", text);
+      if (shape.batch || !shape.dims.empty())
+        fail(Code::kInternal, "shape '{}': '*' stands first and once", text);
       shape.batch = true;
     } else {
       shape.dims.push_back(parse_dim(dim));
@@ -97,11 +99,13 @@ DTypeRule parse_dtype_rule(std::string_view text) {
     if (const auto dtype = parse_dtype(term)) {
       rule.terms.push_back({DTypeTerm::Kind::kFixed, *dtype, {}});
     } else if (term.starts_with("acc(") && term.ends_with(")")) {
-      rule.terms.push_back({DTypeTerm::Kind::kAccumulator, {}, std::string(term.substr(4, term.size() - 5))});
+      rule.terms.push_back(
+          {DTypeTerm::Kind::kAccumulator, {}, std::string(term.substr(4, term.size() - 5))});
     } else if (is_identifier(term)) {
       rule.terms.push_back({DTypeTerm::Kind::kSymbol, {}, std::string(term)});
     } else {
-      fail(Code::kInternal, "dtype rule '{}': '{}' is neither a dtype, a symbol nor acc(symbol)", text, term);
+      fail(Code::kInternal, "dtype rule '{}': '{}' is neither a dtype, a symbol nor acc(symbol)",
+           text, term);
     }
   }
   return rule;
@@ -126,12 +130,14 @@ std::string dtype_rule_text(const DTypeRule& rule) {
 }
 
 const SymbolTable::Size* SymbolTable::size(std::string_view name) const noexcept {
-  const auto it = std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& s) { return s.name == name; });
+  const auto it =
+      std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& s) { return s.name == name; });
   return it == sizes_.end() ? nullptr : &*it;
 }
 
 const SymbolTable::Type* SymbolTable::type(std::string_view name) const noexcept {
-  const auto it = std::find_if(types_.begin(), types_.end(), [&](const Type& t) { return t.name == name; });
+  const auto it =
+      std::find_if(types_.begin(), types_.end(), [&](const Type& t) { return t.name == name; });
   return it == types_.end() ? nullptr : &*it;
 }
 
@@ -167,7 +173,8 @@ std::vector<DType> admitted(const DTypeRule& rule, const SymbolTable& symbols) {
     }
     const SymbolTable::Type* type = symbols.type(term.symbol);
     if (type == nullptr) continue;
-    dtypes.push_back(term.kind == DTypeTerm::Kind::kSymbol ? type->dtype : accumulation_dtype(type->dtype));
+    dtypes.push_back(term.kind == DTypeTerm::Kind::kSymbol ? type->dtype
+                                                           : accumulation_dtype(type->dtype));
   }
   return dtypes;
 }

@@ -35,7 +35,8 @@ struct DTypeTerm {
   std::string symbol;
 };
 
-// "T: bf16|f16|f32" declares T; "T" repeats it; "W: T|f32" declares W as T or f32; "acc(T)"; "i32|i64".
+// "T: bf16|f16|f32" declares T; "T" repeats it; "W: T|f32" declares W as T or f32; "acc(T)";
+// "i32|i64".
 struct DTypeRule {
   std::string declares;
   std::vector<DTypeTerm> terms;

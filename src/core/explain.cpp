@@ -13,7 +13,8 @@ Explanation describe(const Context& context, const OperationBinding& binding) {
   explanation.operation = binding.operation->contract->operation;
   explanation.variant = binding.variant_name();
   const Hardware& hardware = context.bindings().hardware;
-  explanation.device = std::string(device_kind_name(hardware.kind)) + ":" + std::to_string(hardware.index) + " " + hardware.model;
+  explanation.device = std::string(device_kind_name(hardware.kind)) + ":" +
+                       std::to_string(hardware.index) + " " + hardware.model;
   explanation.mode = mode_name(context.bindings().mode);
   explanation.choice = binding.choice;
   explanation.history = binding.history;
@@ -28,13 +29,17 @@ void sort_by_rank(std::vector<Verdict>& verdicts) {
   });
 }
 
-std::vector<ExplainPart> explain_parts(const Context& context, const Implementation& implementation, const Problem& problem, const PartPath* path) {
+std::vector<ExplainPart> explain_parts(const Context& context, const Implementation& implementation,
+                                       const Problem& problem, const PartPath* path) {
   std::vector<ExplainPart> tree;
   if (implementation.info.parts == nullptr) return tree;
   const PartPath here{&implementation, path};
   for (const Problem& part : implementation.info.parts(problem, context.catalog())) {
-    const OperationBinding* binding = context.bindings().find(part.operation(), part.variant_name());
-    const Implementation* selected = binding == nullptr ? nullptr : select(*binding, context.bindings(), part, context.catalog(), nullptr, &here);
+    const OperationBinding* binding =
+        context.bindings().find(part.operation(), part.variant_name());
+    const Implementation* selected = binding == nullptr ? nullptr
+                                                        : select(*binding, context.bindings(), part,
+                                                                 context.catalog(), nullptr, &here);
     ExplainPart row{problem_text(part), selected == nullptr ? "" : selected->info.name, {}};
     if (selected != nullptr) row.parts = explain_parts(context, *selected, part, &here);
     tree.push_back(std::move(row));
@@ -42,8 +47,10 @@ std::vector<ExplainPart> explain_parts(const Context& context, const Implementat
   return tree;
 }
 
-const OperationBinding& find_binding(const Context& context, std::string_view operation, std::string_view variant) {
-  context.catalog().operation(operation).contract->variant_index(variant);  // throw, with the nearest name
+const OperationBinding& find_binding(const Context& context, std::string_view operation,
+                                     std::string_view variant) {
+  context.catalog().operation(operation).contract->variant_index(
+      variant);  // throw, with the nearest name
   return *context.bindings().find(operation, variant);
 }
 
@@ -60,8 +67,10 @@ Explanation explain(const Context& context, std::string_view operation, std::str
       if (&entry == candidate) break;
     }
     const bool first = rank_in_list++ == 0;
-    explanation.verdicts.push_back({candidate->info.name, rank, first ? Gate::kSelected : Gate::kRank,
-                                    first ? "tried first; a problem decides" : "tried after " + binding.candidates.front()->info.name});
+    explanation.verdicts.push_back(
+        {candidate->info.name, rank, first ? Gate::kSelected : Gate::kRank,
+         first ? "tried first; a problem decides"
+               : "tried after " + binding.candidates.front()->info.name});
   }
   if (!binding.candidates.empty()) explanation.selected = binding.candidates.front()->info.name;
   sort_by_rank(explanation.verdicts);
@@ -69,13 +78,16 @@ Explanation explain(const Context& context, std::string_view operation, std::str
 }
 
 Explanation explain(const Context& context, const Problem& problem) {
-  const OperationBinding& binding = find_binding(context, problem.operation(), problem.variant_name());
+  const OperationBinding& binding =
+      find_binding(context, problem.operation(), problem.variant_name());
   Explanation explanation = describe(context, binding);
   explanation.problem = problem_text(problem);
-  const Implementation* selected = select(binding, context.bindings(), problem, context.catalog(), &explanation.verdicts);
+  const Implementation* selected =
+      select(binding, context.bindings(), problem, context.catalog(), &explanation.verdicts);
   if (selected != nullptr) {
     explanation.selected = selected->info.name;
-    explanation.specialization = selected->functions.choose(selected->self, problem, context.bindings().hardware, {}).text;
+    explanation.specialization =
+        selected->functions.choose(selected->self, problem, context.bindings().hardware, {}).text;
     explanation.parts = explain_parts(context, *selected, problem, nullptr);
   }
   sort_by_rank(explanation.verdicts);

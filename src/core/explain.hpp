@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an implementation is or is not used: every candidate with each gate's verdict, as a value; the
-// CLI and Python print it as table or JSON.
+// Why an implementation is or is not used: every candidate with each gate's verdict, as a value;
+// the CLI and Python print it as table or JSON.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct Explanation {
   std::string device, mode;
   Choice choice;
   std::vector<Choice> history;
-  std::string selected;        // "" when nothing serves
-  std::string specialization;  // Cfg text, with a problem only
+  std::string selected;           // "" when nothing serves
+  std::string specialization;     // Cfg text, with a problem only
   std::vector<Verdict> verdicts;  // one per implementation of the operation, in rank order
   std::vector<ExplainPart> parts;
 };

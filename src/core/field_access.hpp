@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed access to the fields of an Args object through the offsets of its contract. Private to core.
+// Typed access to the fields of an Args object through the offsets of its contract. Private to
+// core.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ inline bool is_same_tensor(const TensorView& a, const TensorView& b) noexcept {
   if (a.data != b.data || a.dtype != b.dtype || a.rank != b.rank) return false;
   for (int i = 0; i < a.rank; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (a.sizes[at] != b.sizes[at] || (a.sizes[at] > 1 && a.strides[at] != b.strides[at])) return false;
+    if (a.sizes[at] != b.sizes[at] || (a.sizes[at] > 1 && a.strides[at] != b.strides[at]))
+      return false;
   }
   return true;
 }
@@ -36,8 +38,10 @@ inline std::optional<double> scalar_at(const void* args, const CallStep& step) n
     case Kind::kEnum:
       return field_at<int>(args, step.offset);
     case Kind::kInt:
-      if (!step.is_optional_field) return static_cast<double>(field_at<std::int64_t>(args, step.offset));
-      if (const auto& v = field_at<std::optional<std::int64_t>>(args, step.offset)) return static_cast<double>(*v);
+      if (!step.is_optional_field)
+        return static_cast<double>(field_at<std::int64_t>(args, step.offset));
+      if (const auto& v = field_at<std::optional<std::int64_t>>(args, step.offset))
+        return static_cast<double>(*v);
       return std::nullopt;
     default:
       if (!step.is_optional_field) return field_at<double>(args, step.offset);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware vocabulary, and the little that core asks of a device. runtime::Device implements the
-// port; core itself touches no device.
+// The hardware vocabulary, and the little that core asks of a device. runtime::Device implements
+// the port; core itself touches no device.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class DevicePort {
   virtual const Hardware& hardware() const noexcept = 0;
   // Asked on a miss only.
   virtual bool is_capturing(void* stream) const noexcept = 0;
-  // Makes at least `bytes` of workspace, the first `zeroed_bytes` of it zero, available on `stream`;
-  // called while preparing. Throws Error(kEnvironment) when memory is short.
+  // Makes at least `bytes` of workspace, the first `zeroed_bytes` of it zero, available on
+  // `stream`; called while preparing. Throws Error(kEnvironment) when memory is short.
   virtual void reserve_workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) = 0;
   // The workspace of `stream` if it holds at least `bytes` with the first `zeroed_bytes` zero, as
   // reserved; else null. Called on the hot path.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way to compute an operation: what it says of itself, and the seven functions through which core
-// reaches it. A C table for outsiders is a wrapper around these; in-tree code uses make_implementation.
+// One way to compute an operation: what it says of itself, and the seven functions through which
+// core reaches it. A C table for outsiders is a wrapper around these; in-tree code uses
+// make_implementation.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +23,26 @@ namespace kw {
 // "Not my domain", as a value: the reason a candidate does not serve a problem.
 struct Rejection {
   enum class Code : std::uint8_t {
-    kVariant, kDType, kShape, kLayout, kAlignment, kRange, kDevice, kCapability, kMode, kPart, kOther,
+    kVariant,
+    kDType,
+    kShape,
+    kLayout,
+    kAlignment,
+    kRange,
+    kDevice,
+    kCapability,
+    kMode,
+    kPart,
+    kOther,
   };
   Code code = Code::kOther;
   std::string text;
 };
 std::string_view rejection_name(Rejection::Code code) noexcept;
 
-// Scratch of one call. Pure function of the problem, monotone in dynamic dimensions; a launch leaves
-// the first `zeroed_bytes`, a multiple of kWorkspaceAlignment, zero again. A composed implementation
-// counts its own only, and none of that zeroed; core adds what the parts need.
+// Scratch of one call. Pure function of the problem, monotone in dynamic dimensions; a launch
+// leaves the first `zeroed_bytes`, a multiple of kWorkspaceAlignment, zero again. A composed
+// implementation counts its own only, and none of that zeroed; core adds what the parts need.
 inline constexpr std::int64_t kWorkspaceAlignment = 64;
 struct WorkspaceSize {
   std::int64_t bytes = 0;
@@ -120,13 +131,12 @@ struct Implementation {
 };
 
 // Wraps a type with static members into the seven functions. Kernel must have
-//   using Args, Cfg (a structural value with `std::string cfg_text(const Cfg&)` found by ADL), Plan;
-//   static std::optional<Rejection> supports(const Problem&, const Hardware&);
-//   static WorkspaceSize workspace(const Problem&);
-//   static Cfg choose(const Problem&, const Hardware&, const CfgPins&);
-//   static std::unique_ptr<Plan> prepare(const Cfg&, PrepareRequest&);
-//   static Status launch(const Plan&, const Args&, const LaunchFrame&) noexcept;
-//   static PlanFacts describe(const Plan&);
+//   using Args, Cfg (a structural value with `std::string cfg_text(const Cfg&)` found by ADL),
+//   Plan; static std::optional<Rejection> supports(const Problem&, const Hardware&); static
+//   WorkspaceSize workspace(const Problem&); static Cfg choose(const Problem&, const Hardware&,
+//   const CfgPins&); static std::unique_ptr<Plan> prepare(const Cfg&, PrepareRequest&); static
+//   Status launch(const Plan&, const Args&, const LaunchFrame&) noexcept; static PlanFacts
+//   describe(const Plan&);
 template <typename Kernel>
 Implementation make_implementation(ImplementationInfo info) {
   using Cfg = typename Kernel::Cfg;
@@ -139,10 +149,12 @@ Implementation make_implementation(ImplementationInfo info) {
     return Specialization{cfg_text(*cfg), cfg};
   };
   f.prepare = [](void*, PrepareRequest& request) -> void* {
-    return Kernel::prepare(*static_cast<const Cfg*>(request.specialization.cfg.get()), request).release();
+    return Kernel::prepare(*static_cast<const Cfg*>(request.specialization.cfg.get()), request)
+        .release();
   };
   f.launch = [](const void* plan, const void* args, const LaunchFrame& frame) noexcept {
-    return Kernel::launch(*static_cast<const Plan*>(plan), *static_cast<const typename Kernel::Args*>(args), frame);
+    return Kernel::launch(*static_cast<const Plan*>(plan),
+                          *static_cast<const typename Kernel::Args*>(args), frame);
   };
   f.destroy = [](void* plan) noexcept { delete static_cast<Plan*>(plan); };
   f.describe = [](const void* plan) { return Kernel::describe(*static_cast<const Plan*>(plan)); };

@@ -31,13 +31,16 @@ TensorSpec spec_of(const TensorView& view) {
   spec.contiguous = view.contiguous();
   if (!spec.contiguous) spec.strides = view.strides;
   const auto address = reinterpret_cast<std::uintptr_t>(view.data);
-  spec.align = address == 0 ? 16 : static_cast<int>(std::min<std::uintptr_t>(16, address & -address));
+  spec.align =
+      address == 0 ? 16 : static_cast<int>(std::min<std::uintptr_t>(16, address & -address));
   return spec;
 }
 
 TensorView view_of(const TensorSpec& spec, void* data) {
   if (!spec.present) return {};
-  if (spec.has_free_dim()) fail(Code::kInvalidArgument, "a tensor with free dimensions ('?') has no memory layout; give every size");
+  if (spec.has_free_dim())
+    fail(Code::kInvalidArgument,
+         "a tensor with free dimensions ('?') has no memory layout; give every size");
   return spec.contiguous ? TensorView(data, spec.dtype, spec.shape())
                          : TensorView(data, spec.dtype, spec.shape(), spec.pitches());
 }
@@ -85,7 +88,8 @@ std::int64_t Problem::rows() const {
 bool Problem::has_free_dims() const {
   return std::any_of(values.begin(), values.end(), [](const ParameterValue& v) {
     return (v.tensor.present && v.tensor.has_free_dim()) ||
-           std::any_of(v.list.begin(), v.list.end(), [](const TensorSpec& t) { return t.has_free_dim(); });
+           std::any_of(v.list.begin(), v.list.end(),
+                       [](const TensorSpec& t) { return t.has_free_dim(); });
   });
 }
 
@@ -94,7 +98,8 @@ Problem make_problem(const Contract& contract, std::string_view variant) {
   problem.contract = &contract;
   problem.variant = contract.variant_index(variant);
   problem.values.resize(contract.parameters.size());
-  for (std::size_t i = 0; i < problem.values.size(); ++i) problem.values[i].number = contract.parameters[i].default_value;
+  for (std::size_t i = 0; i < problem.values.size(); ++i)
+    problem.values[i].number = contract.parameters[i].default_value;
   return problem;
 }
 
@@ -118,7 +123,8 @@ double problem_bytes(const Problem& problem) {
   if (problem.contract->bytes != nullptr) return problem.contract->bytes(problem);
   double total = 0;
   for (std::size_t i = 0; i < problem.values.size(); ++i) {
-    const double passes = problem.contract->parameters[i].role == Role::kMutated ? 2 : 1;  // read and written
+    const double passes =
+        problem.contract->parameters[i].role == Role::kMutated ? 2 : 1;  // read and written
     total += passes * spec_bytes(problem.values[i].tensor);
     for (const TensorSpec& spec : problem.values[i].list) total += passes * spec_bytes(spec);
   }

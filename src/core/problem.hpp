@@ -31,8 +31,12 @@ struct TensorSpec {
   int align = 16;  // largest power of two up to 16 that divides the base address
   std::string content;
 
-  std::span<const std::int64_t> shape() const noexcept { return {sizes.data(), static_cast<std::size_t>(rank)}; }
-  std::span<const std::int64_t> pitches() const noexcept { return {strides.data(), static_cast<std::size_t>(rank)}; }
+  std::span<const std::int64_t> shape() const noexcept {
+    return {sizes.data(), static_cast<std::size_t>(rank)};
+  }
+  std::span<const std::int64_t> pitches() const noexcept {
+    return {strides.data(), static_cast<std::size_t>(rank)};
+  }
   // kFreeDim if a dimension is free.
   std::int64_t numel() const noexcept;
   bool has_free_dim() const noexcept;
@@ -44,11 +48,11 @@ TensorSpec spec_of(const TensorView& view);
 TensorView view_of(const TensorSpec& spec, void* data);
 
 struct ParameterValue {
-  TensorSpec tensor;              // Kind::kTensor; outputs: present means wanted
-  std::vector<TensorSpec> list;   // Kind::kTensorList
+  TensorSpec tensor;             // Kind::kTensor; outputs: present means wanted
+  std::vector<TensorSpec> list;  // Kind::kTensorList
   bool list_present = false;
-  bool scalar_given = false;      // false: the default holds
-  double number = 0;              // float, bool, enum index; integers up to 2^53 are exact
+  bool scalar_given = false;  // false: the default holds
+  double number = 0;          // float, bool, enum index; integers up to 2^53 are exact
 };
 
 struct Problem {
@@ -58,7 +62,9 @@ struct Problem {
   SymbolTable symbols;                 // filled by check()
 
   const std::string& operation() const noexcept { return contract->operation; }
-  const std::string& variant_name() const noexcept { return contract->variants[static_cast<std::size_t>(variant)].name; }
+  const std::string& variant_name() const noexcept {
+    return contract->variants[static_cast<std::size_t>(variant)].name;
+  }
   std::string label() const { return operation() + "/" + variant_name(); }
 
   const ParameterValue& value(std::string_view parameter) const;
@@ -78,8 +84,9 @@ struct Problem {
 // A problem of `contract` with every default in place and no tensor present.
 Problem make_problem(const Contract& contract, std::string_view variant);
 
-// Binds symbols across parameters, checks dtypes, shapes, ranges, presence and `constrain`, and fills
-// in the outputs. Throws Error(kInvalidArgument) naming parameter, value found and value needed.
+// Binds symbols across parameters, checks dtypes, shapes, ranges, presence and `constrain`, and
+// fills in the outputs. Throws Error(kInvalidArgument) naming parameter, value found and value
+// needed.
 void check(Problem& problem);
 
 std::string problem_text(const Problem& problem);
@@ -95,8 +102,9 @@ class ContractSource {
 // Parses and checks. Throws Error(kInvalidArgument | kNotFound) pointing at the offending text.
 Problem parse_problem(std::string_view text, const ContractSource& contracts);
 
-// Expands `{a,b,c}` value lists into the cross product: "x=bf16[{1,16},64]" gives two texts. A named
-// list `{C:64,128}` is repeated by `{C}`: "x=bf16[2,{C:64,128}] weight=bf16[{C}]" gives two as well.
+// Expands `{a,b,c}` value lists into the cross product: "x=bf16[{1,16},64]" gives two texts. A
+// named list `{C:64,128}` is repeated by `{C}`: "x=bf16[2,{C:64,128}] weight=bf16[{C}]" gives two
+// as well.
 std::vector<std::string> expand_problem_text(std::string_view text);
 
 // Minimum bytes and flops by the contract's formulas (0 when flops are not counted).

@@ -30,7 +30,9 @@ std::string tensor_text(const TensorSpec& spec) {
 }
 
 std::string list_text(const std::vector<TensorSpec>& list) {
-  const bool uniform = !list.empty() && std::all_of(list.begin(), list.end(), [&](const TensorSpec& t) { return t == list.front(); });
+  const bool uniform =
+      !list.empty() &&
+      std::all_of(list.begin(), list.end(), [&](const TensorSpec& t) { return t == list.front(); });
   if (uniform) return tensor_text(list.front()) + "*" + std::to_string(list.size());
   std::vector<std::string> parts;
   for (const TensorSpec& spec : list) parts.push_back(tensor_text(spec));
@@ -43,7 +45,8 @@ std::string scalar_text(const Parameter& p, double number) {
       return number != 0 ? "true" : "false";
     case Kind::kEnum: {
       const auto index = static_cast<std::size_t>(number);
-      return index < p.choices.size() ? p.choices[index] : number_text(number);  // unchecked problems
+      return index < p.choices.size() ? p.choices[index]
+                                      : number_text(number);  // unchecked problems
     }
     case Kind::kInt:
       return std::to_string(static_cast<long long>(number));
@@ -58,7 +61,8 @@ bool is_inferable(const Problem& problem, const Parameter& p, const ParameterVal
   const auto plain = [&](const TensorSpec& spec) {
     return spec.contiguous && spec.align == 16 && (dtypes.empty() || spec.dtype == dtypes.front());
   };
-  return value.list_present ? std::all_of(value.list.begin(), value.list.end(), plain) : value.tensor.rank < 0 || plain(value.tensor);
+  return value.list_present ? std::all_of(value.list.begin(), value.list.end(), plain)
+                            : value.tensor.rank < 0 || plain(value.tensor);
 }
 
 // Reads one problem text; every complaint quotes the piece it is about.
@@ -78,7 +82,8 @@ class Reader {
     const Parameter& p = find(name);
     ParameterValue& slot = problem_.value(name);
     const bool marked = slot.tensor.present && slot.tensor.rank < 0;  // wanted with its group
-    if ((slot.tensor.present && !marked) || slot.list_present || slot.scalar_given) reject("'" + std::string(name) + "' is given twice");
+    if ((slot.tensor.present && !marked) || slot.list_present || slot.scalar_given)
+      reject("'" + std::string(name) + "' is given twice");
     if (p.kind == Kind::kTensor) {
       slot.tensor = parse_tensor(name, value);
     } else if (p.kind == Kind::kTensorList) {
@@ -96,7 +101,8 @@ class Reader {
 
  private:
   const Parameter& find(std::string_view name) const {
-    if (const int index = problem_.contract->find_parameter(name); index >= 0) return problem_.contract->parameters[static_cast<std::size_t>(index)];
+    if (const int index = problem_.contract->find_parameter(name); index >= 0)
+      return problem_.contract->parameters[static_cast<std::size_t>(index)];
     std::vector<std::string> names;
     for (const Parameter& p : problem_.contract->parameters) {
       names.push_back(p.name);
@@ -122,9 +128,12 @@ class Reader {
     const int index = problem_.contract->find_parameter(name);
     if (index < 0) find(flag);  // rejects with the candidates
     const Parameter& p = problem_.contract->parameters[static_cast<std::size_t>(index)];
-    if (p.role != Role::kOutput || !p.is_optional) reject("'" + std::string(flag) + "': '" + p.name + "' is not an optional output");
+    if (p.role != Role::kOutput || !p.is_optional)
+      reject("'" + std::string(flag) + "': '" + p.name + "' is not an optional output");
     if (!wanted) return;
-    if (!p.in_variant(problem_.variant_name())) reject("'" + std::string(flag) + "': variant '" + problem_.variant_name() + "' has no such output");
+    if (!p.in_variant(problem_.variant_name()))
+      reject("'" + std::string(flag) + "': variant '" + problem_.variant_name() +
+             "' has no such output");
     for (std::size_t i = 0; i < problem_.values.size(); ++i) {
       const Parameter& other = problem_.contract->parameters[i];
       const bool same_group = !p.output_group.empty() && other.output_group == p.output_group;
@@ -139,7 +148,8 @@ class Reader {
     value.tensor.rank = -1;
   }
 
-  std::vector<std::int64_t> parse_integers(std::string_view name, std::string_view body, bool free_allowed) const {
+  std::vector<std::int64_t> parse_integers(std::string_view name, std::string_view body,
+                                           bool free_allowed) const {
     std::vector<std::int64_t> values;
     if (body.empty()) return values;
     for (const std::string& part : split(body, ',')) {
@@ -149,7 +159,8 @@ class Reader {
       }
       const auto value = parse_integer(part);
       if (!value || (free_allowed && *value < 0)) {
-        reject("'" + std::string(name) + "': '" + part + "' is not a " + (free_allowed ? "size (a non-negative integer or '?')" : "stride (an integer)"));
+        reject("'" + std::string(name) + "': '" + part + "' is not a " +
+               (free_allowed ? "size (a non-negative integer or '?')" : "stride (an integer)"));
       }
       values.push_back(*value);
     }
@@ -161,17 +172,21 @@ class Reader {
     spec.present = true;
     const std::size_t open = value.find('['), close = value.find(']');
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-      reject("'" + std::string(name) + "' is '" + std::string(value) + "'; a tensor looks like bf16[4096,7168]");
+      reject("'" + std::string(name) + "' is '" + std::string(value) +
+             "'; a tensor looks like bf16[4096,7168]");
     }
     const auto dtype = parse_dtype(value.substr(0, open));
     if (!dtype) {
       std::vector<std::string> names;
       for (int i = 0; i < kNumDTypes; ++i) names.emplace_back(dtype_name(static_cast<DType>(i)));
-      reject("'" + std::string(name) + "': " + unknown_name_message("dtype", value.substr(0, open), names));
+      reject("'" + std::string(name) +
+             "': " + unknown_name_message("dtype", value.substr(0, open), names));
     }
     spec.dtype = *dtype;
     const auto sizes = parse_integers(name, value.substr(open + 1, close - open - 1), true);
-    if (sizes.size() > kMaxRank) reject("'" + std::string(name) + "' has " + std::to_string(sizes.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
+    if (sizes.size() > kMaxRank)
+      reject("'" + std::string(name) + "' has " + std::to_string(sizes.size()) +
+             " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
     spec.rank = static_cast<int>(sizes.size());
     std::copy(sizes.begin(), sizes.end(), spec.sizes.begin());
     parse_layout(name, value.substr(close + 1), spec);
@@ -182,10 +197,12 @@ class Reader {
   void parse_layout(std::string_view name, std::string_view rest, TensorSpec& spec) const {
     if (rest.starts_with(":[")) {
       const std::size_t close = rest.find(']');
-      if (close == std::string_view::npos) reject("'" + std::string(name) + "': the strides lack a ']'");
+      if (close == std::string_view::npos)
+        reject("'" + std::string(name) + "': the strides lack a ']'");
       const auto strides = parse_integers(name, rest.substr(2, close - 2), false);
       if (static_cast<int>(strides.size()) != spec.rank) {
-        reject("'" + std::string(name) + "' has " + std::to_string(spec.rank) + " dimensions but " + std::to_string(strides.size()) + " strides");
+        reject("'" + std::string(name) + "' has " + std::to_string(spec.rank) + " dimensions but " +
+               std::to_string(strides.size()) + " strides");
       }
       std::copy(strides.begin(), strides.end(), spec.strides.begin());
       normalise_layout(spec);
@@ -196,20 +213,26 @@ class Reader {
       const auto align = parse_integer(rest.substr(1, end - 1));
       const bool power = align && *align > 0 && *align <= 16 && (*align & (*align - 1)) == 0;
       if (!power || *align < static_cast<long long>(dtype_bytes(spec.dtype))) {
-        reject("'" + std::string(name) + "': alignment '" + std::string(rest.substr(1, end - 1)) + "' is not a power of two from the element size to 16");
+        reject("'" + std::string(name) + "': alignment '" + std::string(rest.substr(1, end - 1)) +
+               "' is not a power of two from the element size to 16");
       }
       spec.align = static_cast<int>(*align);
       rest = rest.substr(end);
     }
     if (rest.starts_with("~")) {
       spec.content = rest.substr(1);
-      const bool word = !spec.content.empty() && std::all_of(spec.content.begin(), spec.content.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-      });
-      if (!word) reject("'" + std::string(name) + "': '~" + spec.content + "' does not name a fill class such as ~offsets");
+      const bool word = !spec.content.empty() &&
+                        std::all_of(spec.content.begin(), spec.content.end(), [](char c) {
+                          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+                        });
+      if (!word)
+        reject("'" + std::string(name) + "': '~" + spec.content +
+               "' does not name a fill class such as ~offsets");
       rest = {};
     }
-    if (!rest.empty()) reject("'" + std::string(name) + "': cannot read '" + std::string(rest) + "'; after the sizes come :[strides], @align and ~content");
+    if (!rest.empty())
+      reject("'" + std::string(name) + "': cannot read '" + std::string(rest) +
+             "'; after the sizes come :[strides], @align and ~content");
   }
 
   // Strides that say no more than "contiguous" are dropped, so that equal layouts have equal text.
@@ -231,9 +254,11 @@ class Reader {
       return list;
     }
     const std::size_t star = value.rfind('*');
-    const auto count = star == std::string_view::npos ? std::nullopt : parse_integer(value.substr(star + 1));
+    const auto count =
+        star == std::string_view::npos ? std::nullopt : parse_integer(value.substr(star + 1));
     if (!count || *count < 0 || *count > 65536) {
-      reject("'" + std::string(name) + "' is '" + std::string(value) + "'; a tensor list looks like f32[8,4]*3 or (f32[8,4];f32[2,4])");
+      reject("'" + std::string(name) + "' is '" + std::string(value) +
+             "'; a tensor list looks like f32[8,4]*3 or (f32[8,4];f32[2,4])");
     }
     list.assign(static_cast<std::size_t>(*count), parse_tensor(name, value.substr(0, star)));
     return list;
@@ -245,12 +270,14 @@ class Reader {
         return parse_bool(p.name, value) ? 1 : 0;
       case Kind::kEnum: {
         const auto it = std::find(p.choices.begin(), p.choices.end(), value);
-        if (it == p.choices.end()) reject(unknown_name_message("value of '" + p.name + "'", value, p.choices));
+        if (it == p.choices.end())
+          reject(unknown_name_message("value of '" + p.name + "'", value, p.choices));
         return static_cast<double>(it - p.choices.begin());
       }
       case Kind::kInt: {
         const auto number = parse_integer(value);
-        if (!number) reject("'" + p.name + "' is '" + std::string(value) + "'; it takes an integer");
+        if (!number)
+          reject("'" + p.name + "' is '" + std::string(value) + "'; it takes an integer");
         return static_cast<double>(*number);
       }
       default: {
@@ -270,7 +297,8 @@ std::size_t closing_brace(std::string_view text, std::size_t open) {
   const std::size_t close = text.find('}', open);
   const std::size_t nested = text.find('{', open + 1);
   if (close == std::string_view::npos || nested < close) {
-    fail(Code::kInvalidArgument, "problem '{}': a value list is written {{a,b}} and is not nested", text);
+    fail(Code::kInvalidArgument, "problem '{}': a value list is written {{a,b}} and is not nested",
+         text);
   }
   return close;
 }
@@ -284,11 +312,13 @@ std::string problem_text(const Problem& problem) {
     const ParameterValue& value = problem.values[i];
     if (p.is_scalar()) {
       const bool is_default = !p.is_optional && value.number == p.default_value;
-      if (value.scalar_given && !is_default) text += " " + p.name + "=" + scalar_text(p, value.number);
+      if (value.scalar_given && !is_default)
+        text += " " + p.name + "=" + scalar_text(p, value.number);
     } else if (p.role == Role::kOutput) {
       if (!value.tensor.present && !value.list_present) continue;
       if (!is_inferable(problem, p, value)) {
-        text += " " + p.name + "=" + (value.list_present ? list_text(value.list) : tensor_text(value.tensor));
+        text += " " + p.name + "=" +
+                (value.list_present ? list_text(value.list) : tensor_text(value.tensor));
       } else if (p.is_optional) {
         text += " " + std::string(kWant) + p.name + "=true";
       }
@@ -304,23 +334,33 @@ std::string problem_text(const Problem& problem) {
 Problem parse_problem(std::string_view text, const ContractSource& contracts) {
   std::vector<std::string> words = split(trim(text), ' ');
   std::erase(words, "");
-  if (words.empty()) fail(Code::kInvalidArgument, "the problem text is empty; it looks like 'operation/variant name=value ...'");
+  if (words.empty())
+    fail(Code::kInvalidArgument,
+         "the problem text is empty; it looks like 'operation/variant name=value ...'");
   const std::size_t slash = words[0].find('/');
   const std::string operation = words[0].substr(0, slash);
   const Contract* contract = contracts.find_contract(operation);
-  if (contract == nullptr) fail_text(Code::kNotFound, "problem '" + std::string(text) + "': " + unknown_name_message("operation", operation, contracts.operation_names()));
+  if (contract == nullptr)
+    fail_text(Code::kNotFound,
+              "problem '" + std::string(text) + "': " +
+                  unknown_name_message("operation", operation, contracts.operation_names()));
   // A single variant need not be named.
   if (slash == std::string::npos && contract->variants.size() > 1) {
     std::vector<std::string> variants;
     for (const Variant& v : contract->variants) variants.push_back(operation + "/" + v.name);
-    fail(Code::kInvalidArgument, "problem '{}': '{}' has several variants; write one of {}", text, operation, join(variants));
+    fail(Code::kInvalidArgument, "problem '{}': '{}' has several variants; write one of {}", text,
+         operation, join(variants));
   }
-  Problem problem = make_problem(*contract, slash == std::string::npos ? contract->variants[0].name : words[0].substr(slash + 1));
+  Problem problem =
+      make_problem(*contract, slash == std::string::npos ? contract->variants[0].name
+                                                         : words[0].substr(slash + 1));
   Reader reader(text, problem);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equal = words[i].find('=');
-    if (equal == std::string::npos || equal == 0) reader.reject("'" + words[i] + "' is not of the form name=value");
-    reader.assign(std::string_view(words[i]).substr(0, equal), std::string_view(words[i]).substr(equal + 1));
+    if (equal == std::string::npos || equal == 0)
+      reader.reject("'" + words[i] + "' is not of the form name=value");
+    reader.assign(std::string_view(words[i]).substr(0, equal),
+                  std::string_view(words[i]).substr(equal + 1));
   }
   check(problem);
   return problem;
@@ -329,7 +369,8 @@ Problem parse_problem(std::string_view text, const ContractSource& contracts) {
 std::vector<std::string> expand_problem_text(std::string_view text) {
   const std::size_t open = text.find('{');
   if (open == std::string_view::npos) {
-    if (text.find('}') != std::string_view::npos) fail(Code::kInvalidArgument, "problem '{}': a '}}' without its '{{'", text);
+    if (text.find('}') != std::string_view::npos)
+      fail(Code::kInvalidArgument, "problem '{}': a '}}' without its '{{'", text);
     return {std::string(text)};
   }
   const std::size_t close = closing_brace(text, open);
@@ -343,8 +384,8 @@ std::vector<std::string> expand_problem_text(std::string_view text) {
   for (const std::string& part : split(body, ',')) {
     const std::string value(trim(part));
     std::string rest(text.substr(close + 1));
-    for (std::size_t at = again.empty() ? std::string::npos : rest.find(again); at != std::string::npos;
-         at = rest.find(again, at + value.size())) {
+    for (std::size_t at = again.empty() ? std::string::npos : rest.find(again);
+         at != std::string::npos; at = rest.find(again, at + value.size())) {
       rest.replace(at, again.size(), value);
     }
     for (std::string& one : expand_problem_text(std::string(text.substr(0, open)) + value + rest)) {

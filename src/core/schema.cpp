@@ -40,7 +40,8 @@ Json default_json(const Parameter& p) {
 }
 
 Json parameter_json(const Parameter& p) {
-  Json row{{"name", p.name}, {"role", role_name(p.role)}, {"kind", kind_name(p.kind)}, {"help", p.help}, {"optional", p.is_optional}, {"offset", p.offset}};
+  Json row{{"name", p.name}, {"role", role_name(p.role)}, {"kind", kind_name(p.kind)},
+           {"help", p.help}, {"optional", p.is_optional}, {"offset", p.offset}};
   if (!p.variants.empty()) row["variants"] = p.variants;
   if (p.is_tensor()) {
     row["shape"] = shape_text(p.shape);
@@ -64,7 +65,8 @@ Json parameter_json(const Parameter& p) {
 std::string torch_type(const Parameter& p, char& alias) {
   switch (p.kind) {
     case Kind::kTensor:
-      if (p.role == Role::kMutated) return std::string("Tensor(") + alias++ + "!)" + (p.is_optional ? "?" : "");
+      if (p.role == Role::kMutated)
+        return std::string("Tensor(") + alias++ + "!)" + (p.is_optional ? "?" : "");
       return p.is_optional ? "Tensor?" : "Tensor";
     case Kind::kTensorList:
       return p.is_optional ? "Tensor[]?" : "Tensor[]";
@@ -95,14 +97,26 @@ std::string torch_default(const Parameter& p) {
 }  // namespace
 
 std::string contract_json(const Contract& contract) {
-  Json json{{"operation", contract.operation}, {"version", contract.version}, {"summary", contract.summary}, {"numerical_mode", contract.numerical_mode}, {"backward", contract.backward}};
-  for (const Variant& v : contract.variants) json["variants"].push_back({{"name", v.name}, {"help", v.help}, {"tolerance", tolerance_class_name(v.tolerance)}});
+  Json json{{"operation", contract.operation},
+            {"version", contract.version},
+            {"summary", contract.summary},
+            {"numerical_mode", contract.numerical_mode},
+            {"backward", contract.backward}};
+  for (const Variant& v : contract.variants)
+    json["variants"].push_back(
+        {{"name", v.name}, {"help", v.help}, {"tolerance", tolerance_class_name(v.tolerance)}});
   for (const Parameter& p : contract.parameters) json["parameters"].push_back(parameter_json(p));
   json["symbols"] = Json::array();
   for (const Symbol& s : contract.symbols) {
-    json["symbols"].push_back({{"name", s.name}, {"help", s.help}, {"variability", variability_name(s.variability)}, {"low", s.low}, {"high", s.high}});
+    json["symbols"].push_back({{"name", s.name},
+                               {"help", s.help},
+                               {"variability", variability_name(s.variability)},
+                               {"low", s.low},
+                               {"high", s.high}});
   }
-  json["field"] = {{"name", contract.field.name}, {"aliases", contract.field.aliases}, {"value_prefix", contract.field.value_prefix}};
+  json["field"] = {{"name", contract.field.name},
+                   {"aliases", contract.field.aliases},
+                   {"value_prefix", contract.field.value_prefix}};
   json["args_size"] = contract.args.size;
   return json.dump();
 }
@@ -121,22 +135,30 @@ std::string torch_schema(const Contract& contract) {
     }
   }
   keywords.insert(keywords.begin(), "str variant='" + contract.variants.front().name + "'");
-  return contract.operation + "(" + join(inputs) + ", *, " + join(keywords) + ") -> (" + join(outputs) + ")";
+  return contract.operation + "(" + join(inputs) + ", *, " + join(keywords) + ") -> (" +
+         join(outputs) + ")";
 }
 
 std::string contract_markdown(const Contract& contract) {
-  std::string text = "| parameter | role | dtype | shape | default | |\n|---|---|---|---|---|---|\n";
+  std::string text =
+      "| parameter | role | dtype | shape | default | |\n|---|---|---|---|---|---|\n";
   for (const Parameter& p : contract.parameters) {
-    const std::string dtype = p.is_tensor() ? dtype_rule_text(p.dtype) : std::string(kind_name(p.kind));
+    const std::string dtype =
+        p.is_tensor() ? dtype_rule_text(p.dtype) : std::string(kind_name(p.kind));
     std::string remark = p.help;
     if (!p.variants.empty()) remark += " (" + join(p.variants) + ")";
     std::string escaped;
     for (const char c : dtype) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
-    const std::string value = p.is_scalar() && !p.is_optional ? default_json(p).dump() : p.is_optional ? "optional" : "";
-    text += "| `" + p.name + "` | " + std::string(role_name(p.role)) + " | " + escaped + " | " + (p.is_tensor() ? shape_text(p.shape) : "") + " | " + value + " | " + remark + " |\n";
+    const std::string value = p.is_scalar() && !p.is_optional ? default_json(p).dump()
+                              : p.is_optional                 ? "optional"
+                                                              : "";
+    text += "| `" + p.name + "` | " + std::string(role_name(p.role)) + " | " + escaped + " | " +
+            (p.is_tensor() ? shape_text(p.shape) : "") + " | " + value + " | " + remark + " |\n";
   }
   text += "\n| variant | class | meaning |\n|---|---|---|\n";
-  for (const Variant& v : contract.variants) text += "| `" + v.name + "` | " + std::string(tolerance_class_name(v.tolerance)) + " | " + v.help + " |\n";
+  for (const Variant& v : contract.variants)
+    text += "| `" + v.name + "` | " + std::string(tolerance_class_name(v.tolerance)) + " | " +
+            v.help + " |\n";
   return text;
 }
 

@@ -13,7 +13,8 @@ namespace kw {
 std::string contract_json(const Contract& contract);
 
 // "operation(Tensor x, Tensor? weight, float eps=1e-06, *, str variant='standard',
-//  bool want_rstd=False) -> (Tensor y, Tensor rstd)". An output that is not wanted is a zero-element
+//  bool want_rstd=False) -> (Tensor y, Tensor rstd)". An output that is not wanted is a
+//  zero-element
 // tensor. Mutated inputs carry alias annotations: Tensor(a!).
 std::string torch_schema(const Contract& contract);
 

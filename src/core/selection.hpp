@@ -38,13 +38,15 @@ struct OperationBinding {
   const Operation* operation = nullptr;
   int variant = 0;
   Choice choice;
-  std::vector<Choice> history;                  // every source's choice, lowest precedence first
+  std::vector<Choice> history;                    // every source's choice, lowest precedence first
   std::vector<const Implementation*> candidates;  // in the order they are tried
-  std::vector<Verdict> verdicts;                // those filtered out at resolve
-  bool strict = false;  // named: a rejection is an error, not a fallback
-  std::string absent;   // non-empty: no candidate, and why
+  std::vector<Verdict> verdicts;                  // those filtered out at resolve
+  bool strict = false;                            // named: a rejection is an error, not a fallback
+  std::string absent;                             // non-empty: no candidate, and why
 
-  const std::string& variant_name() const noexcept { return operation->contract->variants[static_cast<std::size_t>(variant)].name; }
+  const std::string& variant_name() const noexcept {
+    return operation->contract->variants[static_cast<std::size_t>(variant)].name;
+  }
   std::string label() const { return operation->contract->operation + "/" + variant_name(); }
 };
 
@@ -56,9 +58,9 @@ struct Bindings {
   const OperationBinding* find(std::string_view operation, std::string_view variant) const noexcept;
 };
 
-// Freezes the catalog. Throws Error when an explicit choice cannot be met on this device, naming who
-// could; nothing is published then. A named implementation that lacks a variant leaves that variant
-// absent, which is an error only for those who ask for it.
+// Freezes the catalog. Throws Error when an explicit choice cannot be met on this device, naming
+// who could; nothing is published then. A named implementation that lacks a variant leaves that
+// variant absent, which is an error only for those who ask for it.
 Bindings resolve(Catalog& catalog, const Settings& settings, const Hardware& hardware);
 
 // The composed implementations whose part is being looked for, innermost first: none serves itself.
@@ -68,8 +70,8 @@ struct PartPath {
 };
 
 // The first candidate of `binding` that accepts `problem`, or null; verdicts of all are appended.
-const Implementation* select(const OperationBinding& binding, const Bindings& all, const Problem& problem,
-                             const ContractSource& contracts, std::vector<Verdict>* verdicts,
-                             const PartPath* path = nullptr);
+const Implementation* select(const OperationBinding& binding, const Bindings& all,
+                             const Problem& problem, const ContractSource& contracts,
+                             std::vector<Verdict>* verdicts, const PartPath* path = nullptr);
 
 }  // namespace kw

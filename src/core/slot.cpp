@@ -7,14 +7,17 @@ namespace kw {
 
 Status OpSlot::call(const Contract& contract, const void* args, Stream stream) noexcept {
   Binding* binding = binding_.load(std::memory_order_acquire);
-  if (binding == nullptr) return failed(StatusCode::kUnbound, repr() + " is not bound; guard the call with bound()");
+  if (binding == nullptr)
+    return failed(StatusCode::kUnbound, repr() + " is not bound; guard the call with bound()");
   if (&contract != &binding->contract()) {
-    return failed(StatusCode::kInvalidArgument, repr() + " was called with the Args of '" + contract.operation + "'");
+    return failed(StatusCode::kInvalidArgument,
+                  repr() + " was called with the Args of '" + contract.operation + "'");
   }
   DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
   const Hardware& hardware = port.hardware();
   Key key;
-  if (inspect_call(contract, args, hardware.index, key) == CallCheck::kOk && hardware.kind == binding->device_kind()) {
+  if (inspect_call(contract, args, hardware.index, key) == CallCheck::kOk &&
+      hardware.kind == binding->device_kind()) {
     const PreparedCall* known = find_recent(key);
     const bool is_recent = known != nullptr;
     if (!is_recent) known = binding->find_call(key);
@@ -44,7 +47,8 @@ void OpSlot::remember(const PreparedCall& call) noexcept {
   for (const auto& entry : recent_) {
     if (entry.load(std::memory_order_relaxed) == &call) return;
   }
-  recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&call, std::memory_order_release);
+  recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(
+      &call, std::memory_order_release);
 }
 
 std::string OpSlot::repr() const {

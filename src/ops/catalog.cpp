@@ -32,7 +32,8 @@ void add_builtin_operations(Catalog& catalog) {
 
 Catalog& builtin_catalog() {
   static Catalog* const kCatalog = [] {
-    auto* catalog = new Catalog;  // never destroyed: slots of other translation units may outlive main
+    auto* catalog =
+        new Catalog;  // never destroyed: slots of other translation units may outlive main
     add_builtin_operations(*catalog);
     return catalog;
   }();
@@ -55,7 +56,8 @@ Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
   Settings settings;
   if (!options.config_file.empty()) settings.load_file(catalog, options.config_file);
   for (const auto& [operation, value] : options.overrides) {
-    settings.set(catalog, operation, parse_targets(value), Source::kExplicit, "override " + operation);
+    settings.set(catalog, operation, parse_targets(value), Source::kExplicit,
+                 "override " + operation);
   }
   settings.apply_environment(catalog, environment().overrides);
   settings.prepare_on_miss = options.prepare_on_miss;

@@ -21,16 +21,18 @@ Catalog& builtin_catalog();
 const std::vector<suite::SuiteSpec>& builtin_suites();
 
 struct InitializeOptions {
-  std::string config_file{};                       // YAML; empty: none
-  std::map<std::string, std::string> overrides{};  // operation -> "native", "[a, b]", "auto", "eager"
+  std::string config_file{};  // YAML; empty: none
+  std::map<std::string, std::string>
+      overrides{};  // operation -> "native", "[a, b]", "auto", "eager"
   bool prepare_on_miss = true;
 };
 
-// The settings of `options` with KW_OVERRIDE_* of this process on top. Throws Error on unknown names.
+// The settings of `options` with KW_OVERRIDE_* of this process on top. Throws Error on unknown
+// names.
 Settings make_settings(Catalog& catalog, const InitializeOptions& options);
 
-// Resolves once for this process, on the CPU device. The same effective options again return the same
-// Context; others throw Error(kConflict).
+// Resolves once for this process, on the CPU device. The same effective options again return the
+// same Context; others throw Error(kConflict).
 Context& initialize(const InitializeOptions& options = {});
 
 }  // namespace kw

@@ -18,7 +18,8 @@ class LogTest : public testing::Test {
 
   std::vector<std::string> lines;
   LogSink collect = [this](LogLevel level, std::string_view category, std::string_view text) {
-    lines.push_back(std::string(log_level_name(level)) + " " + std::string(category) + " " + std::string(text));
+    lines.push_back(std::string(log_level_name(level)) + " " + std::string(category) + " " +
+                    std::string(text));
   };
 };
 
@@ -50,7 +51,8 @@ TEST_F(LogTest, RemovedSinkHearsNothing) {
 }
 
 TEST_F(LogTest, FailingSinkDoesNotReachTheLibrary) {
-  set_log_sink([](LogLevel, std::string_view, std::string_view) { throw std::runtime_error("full disk"); });
+  set_log_sink(
+      [](LogLevel, std::string_view, std::string_view) { throw std::runtime_error("full disk"); });
   EXPECT_NO_THROW(log(LogLevel::kError, "c", "x"));
 }
 

@@ -29,9 +29,9 @@ double value_of(std::uint16_t bits) {
   const int sign = bits >> 15, exponent = (bits & 0x7fff) >> Format::kMantissa;
   const int mantissa = bits & ((1 << Format::kMantissa) - 1);
   const double one = 1 << Format::kMantissa;
-  const double magnitude = exponent == 0
-                               ? std::ldexp(mantissa / one, Format::kMinExponent)
-                               : std::ldexp(1 + mantissa / one, exponent - 1 + Format::kMinExponent);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa / one, Format::kMinExponent)
+                    : std::ldexp(1 + mantissa / one, exponent - 1 + Format::kMinExponent);
   return sign != 0 ? -magnitude : magnitude;
 }
 
@@ -40,8 +40,10 @@ class NumericTest : public testing::Test {
  protected:
   static std::uint16_t from(double value) { return from_f64<typename Format::Type>(value).bits; }
   static std::uint16_t from(float value) {
-    if constexpr (std::is_same_v<typename Format::Type, bf16>) return to_bf16(value).bits;
-    else return to_f16(value).bits;
+    if constexpr (std::is_same_v<typename Format::Type, bf16>)
+      return to_bf16(value).bits;
+    else
+      return to_f16(value).bits;
   }
   static float widen(std::uint16_t bits) { return to_f32(typename Format::Type{bits}); }
 };
@@ -70,7 +72,8 @@ TYPED_TEST(NumericTest, InfinitiesAndNansStayWhatTheyAre) {
     ASSERT_EQ(std::isnan(wide), !is_inf);
     ASSERT_EQ(std::signbit(wide), (bits & 0x8000) != 0);
     // Quiet, same sign and payload.
-    const auto quiet = static_cast<std::uint16_t>(is_inf ? bits : bits | (1U << (TypeParam::kMantissa - 1)));
+    const auto quiet =
+        static_cast<std::uint16_t>(is_inf ? bits : bits | (1U << (TypeParam::kMantissa - 1)));
     ASSERT_EQ(this->from(wide), quiet) << i;
   }
 }
@@ -81,8 +84,9 @@ TYPED_TEST(NumericTest, EveryMidpointRoundsToEvenAndOnlyIt) {
   for (std::uint32_t i = 0; i < TypeParam::kInf; ++i) {
     const auto low = static_cast<std::uint16_t>(i), high = static_cast<std::uint16_t>(i + 1);
     const double below = value_of<TypeParam>(low);
-    const double above = i + 1 < TypeParam::kInf ? value_of<TypeParam>(high)
-                                                 : 2 * below - value_of<TypeParam>(static_cast<std::uint16_t>(i - 1));
+    const double above = i + 1 < TypeParam::kInf
+                             ? value_of<TypeParam>(high)
+                             : 2 * below - value_of<TypeParam>(static_cast<std::uint16_t>(i - 1));
     const double middle = (below + above) / 2;
     const auto even = static_cast<std::uint16_t>((low & 1) == 0 ? low : high);
     ASSERT_EQ(this->from(middle), even) << i;
@@ -132,7 +136,9 @@ TYPED_TEST(NumericTest, RandomDoublesGoToTheNearest) {
       continue;
     }
     const double error = std::abs(value_of<TypeParam>(bits) - value);
-    const double up = bits + 1 < TypeParam::kInf ? value_of<TypeParam>(static_cast<std::uint16_t>(bits + 1)) : INFINITY;
+    const double up = bits + 1 < TypeParam::kInf
+                          ? value_of<TypeParam>(static_cast<std::uint16_t>(bits + 1))
+                          : INFINITY;
     ASSERT_LE(error, up - value) << value;
     if (bits > 0) {
       ASSERT_LE(error, value - value_of<TypeParam>(static_cast<std::uint16_t>(bits - 1))) << value;
@@ -147,7 +153,8 @@ TEST(RoundToOdd, KeepsTheStickyBit) {
   EXPECT_EQ(round_to_odd_f32(-1 - 0x1p-40), -odd);
   EXPECT_EQ(round_to_odd_f32(1e-60), std::numeric_limits<float>::denorm_min());
   EXPECT_EQ(round_to_odd_f32(-1e-60), -std::numeric_limits<float>::denorm_min());
-  EXPECT_EQ(round_to_odd_f32(1e60), std::numeric_limits<float>::max()) << "finite stays finite until the last rounding";
+  EXPECT_EQ(round_to_odd_f32(1e60), std::numeric_limits<float>::max())
+      << "finite stays finite until the last rounding";
 }
 
 TEST(Numeric, IsConstexpr) {

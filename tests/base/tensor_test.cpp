@@ -33,9 +33,11 @@ std::vector<std::int64_t> offsets(const TensorView& view) {
 
 bool share_a_byte(const TensorView& a, const TensorView& b) {
   std::set<std::intptr_t> bytes;
-  const auto base_a = reinterpret_cast<std::intptr_t>(a.data), base_b = reinterpret_cast<std::intptr_t>(b.data);
+  const auto base_a = reinterpret_cast<std::intptr_t>(a.data),
+             base_b = reinterpret_cast<std::intptr_t>(b.data);
   for (const std::int64_t at : offsets(a)) {
-    for (std::size_t i = 0; i < dtype_bytes(a.dtype); ++i) bytes.insert(base_a + at + static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < dtype_bytes(a.dtype); ++i)
+      bytes.insert(base_a + at + static_cast<std::int64_t>(i));
   }
   for (const std::int64_t at : offsets(b)) {
     for (std::size_t i = 0; i < dtype_bytes(b.dtype); ++i) {
@@ -63,7 +65,8 @@ TEST(TensorView, IsAbsentByDefaultAndRowMajorByShape) {
 }
 
 TEST(TensorView, ContiguityLooksThroughSizeOneAndEmptiness) {
-  const auto is_contiguous = [](std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides) {
+  const auto is_contiguous = [](std::vector<std::int64_t> sizes,
+                                std::vector<std::int64_t> strides) {
     return TensorView(nullptr, DType::kF32, sizes, strides).contiguous();
   };
   EXPECT_TRUE(is_contiguous({1, 4}, {77, 1}));
@@ -75,10 +78,12 @@ TEST(TensorView, ContiguityLooksThroughSizeOneAndEmptiness) {
 }
 
 TEST(TensorView, RefusesWhatItCannotHold) {
-  expect_error(Code::kInvalidArgument, {"9 dimensions", "at most 8"},
-               [] { TensorView(nullptr, DType::kF32, {1, 1, 1, 1, 1, 1, 1, 1, 1}); });
+  expect_error(Code::kInvalidArgument, {"9 dimensions", "at most 8"}, [] {
+    TensorView(nullptr, DType::kF32, {1, 1, 1, 1, 1, 1, 1, 1, 1});
+  });
   const std::vector<std::int64_t> two{2, 2}, one{1};
-  expect_error(Code::kInvalidArgument, {"2 sizes but 1 strides"}, [&] { TensorView(nullptr, DType::kF32, two, one); });
+  expect_error(Code::kInvalidArgument, {"2 sizes but 1 strides"},
+               [&] { TensorView(nullptr, DType::kF32, two, one); });
 }
 
 TEST(TensorView, EmptyRangesAndNegativeStrides) {
@@ -92,7 +97,9 @@ TEST(TensorView, EmptyRangesAndNegativeStrides) {
 // Never a false "disjoint"; and few false alarms, all of them between interleaved layouts.
 TEST(Overlap, AgreesWithBruteForceOnRandomViews) {
   std::mt19937 random(11);
-  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   const auto view = [&] {
     const int rank = pick(0, 3);
     std::vector<std::int64_t> sizes, strides;
@@ -123,7 +130,9 @@ TEST(Overlap, AgreesWithBruteForceOnRandomViews) {
 // The views that models make: heads and parts of one packed projection, in any order of dimensions.
 TEST(Overlap, IsExactForSlicesOfAPackedBuffer) {
   std::mt19937 random(12);
-  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   for (int i = 0; i < 20'000; ++i) {
     const int batch = pick(1, 3), steps = pick(1, 3), width = pick(2, 9);
     const std::int64_t pitch = width;
@@ -158,7 +167,9 @@ TEST(Overlap, AbsentNullAndEmptyViewsShareNothing) {
 
 TEST(SelfOverlap, NeverMissesAndIsExactForNestedLayouts) {
   std::mt19937 random(13);
-  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   for (int i = 0; i < 50'000; ++i) {
     std::vector<std::int64_t> sizes, strides;
     for (int d = pick(0, 3); d > 0; --d) {

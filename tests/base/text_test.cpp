@@ -28,7 +28,8 @@ TEST(Text, NearestNameIsALikelyTypoOnly) {
 TEST(Text, UnknownNamesSayWhatExists) {
   EXPECT_EQ(unknown_name_message("operation", "ropee", {"rope", "norm"}),
             "unknown operation 'ropee'; did you mean 'rope'? known: rope, norm");
-  EXPECT_EQ(unknown_name_message("operation", "zzzzzz", {"rope"}), "unknown operation 'zzzzzz'; known: rope");
+  EXPECT_EQ(unknown_name_message("operation", "zzzzzz", {"rope"}),
+            "unknown operation 'zzzzzz'; known: rope");
   EXPECT_EQ(unknown_name_message("plugin", "a", {}), "unknown plugin 'a'; none is known");
 }
 
@@ -58,8 +59,10 @@ TEST(Text, NumbersAreTheShortestThatReadBack) {
 }
 
 TEST(Text, NumbersAreReadWholeOrNotAtAll) {
-  for (const char* bad : {"", " 1", "1 ", "1x", "1,5", "--1", "0x10", "1e", "."}) EXPECT_EQ(parse_number(bad), std::nullopt) << bad;
-  for (const char* bad : {"", "1.0", "1e3", "9223372036854775808", " 1", "-"}) EXPECT_EQ(parse_integer(bad), std::nullopt) << bad;
+  for (const char* bad : {"", " 1", "1 ", "1x", "1,5", "--1", "0x10", "1e", "."})
+    EXPECT_EQ(parse_number(bad), std::nullopt) << bad;
+  for (const char* bad : {"", "1.0", "1e3", "9223372036854775808", " 1", "-"})
+    EXPECT_EQ(parse_integer(bad), std::nullopt) << bad;
   EXPECT_EQ(parse_integer("-9223372036854775808"), std::numeric_limits<long long>::min());
 }
 

@@ -43,7 +43,9 @@ Implementation empty_implementation() {
   ImplementationFunctions& f = result.functions;
   f.supports = [](void*, const Problem&, const Hardware&) { return std::optional<Rejection>(); };
   f.workspace = [](void*, const Problem&) { return WorkspaceSize{}; };
-  f.choose = [](void*, const Problem&, const Hardware&, const CfgPins&) { return Specialization{"{}", nullptr}; };
+  f.choose = [](void*, const Problem&, const Hardware&, const CfgPins&) {
+    return Specialization{"{}", nullptr};
+  };
   f.prepare = [](void*, PrepareRequest&) -> void* { return nullptr; };
   f.launch = [](const void*, const void* args, const LaunchFrame& frame) noexcept {
     benchmark::DoNotOptimize(args);
@@ -102,7 +104,8 @@ BENCHMARK(slot_hit)->ArgName("pitched")->Arg(0)->Arg(1);
 // The fourth of the recent entries, in turn with the other three.
 void slot_hit_of_four(benchmark::State& state) {
   Bench bench;
-  const std::array<NormArgs, 4> args{norm_args(1, false), norm_args(2, false), norm_args(3, false), norm_args(4, false)};
+  const std::array<NormArgs, 4> args{norm_args(1, false), norm_args(2, false), norm_args(3, false),
+                                     norm_args(4, false)};
   std::size_t i = 0;
   for (auto _ : state) benchmark::DoNotOptimize(bench.slot.try_call(args[i++ % 4]));
 }
@@ -111,7 +114,8 @@ BENCHMARK(slot_hit_of_four);
 // Five shapes in turn: found in the binding's map instead.
 void slot_map_lookup(benchmark::State& state) {
   Bench bench;
-  const std::array<NormArgs, 5> args{norm_args(1, false), norm_args(2, false), norm_args(3, false), norm_args(4, false), norm_args(5, false)};
+  const std::array<NormArgs, 5> args{norm_args(1, false), norm_args(2, false), norm_args(3, false),
+                                     norm_args(4, false), norm_args(5, false)};
   std::size_t i = 0;
   for (auto _ : state) benchmark::DoNotOptimize(bench.slot.try_call(args[i++ % 5]));
 }

@@ -28,7 +28,8 @@ BlendArgs good() {
 
 template <typename Args>
 void rejects(std::initializer_list<std::string_view> words, const Args& args, int variant = 0) {
-  expect_error(Code::kInvalidArgument, words, [&] { check_call(Args::contract(), variant, &args); });
+  expect_error(Code::kInvalidArgument, words,
+               [&] { check_call(Args::contract(), variant, &args); });
 }
 
 template <typename Change>
@@ -41,15 +42,20 @@ void rejects_after(std::initializer_list<std::string_view> words, Change change)
 TEST(CheckCall, NamesWhatIsWrong) {
   EXPECT_NO_THROW(check_call(BlendArgs::contract(), 1, std::make_unique<BlendArgs>(good()).get()));
   rejects_after({"blend/bare: 'eps' is 7; its range is 0 to 1"}, [](BlendArgs& a) { a.eps = 7; });
-  rejects_after({"'eps' is nan"}, [](BlendArgs& a) { a.eps = std::numeric_limits<double>::quiet_NaN(); });
+  rejects_after({"'eps' is nan"},
+                [](BlendArgs& a) { a.eps = std::numeric_limits<double>::quiet_NaN(); });
   rejects_after({"'G' is 0; its range is 1 to 16"}, [](BlendArgs& a) { a.G = 0; });
-  rejects_after({"'edge' is 9; its range is 0 to 2"}, [](BlendArgs& a) { a.edge = static_cast<toy::Edge>(9); });
-  rejects_after({"output 'y' is missing; the caller supplies every output: T|f32 [*, C]"}, [](BlendArgs& a) { a.y = {}; });
+  rejects_after({"'edge' is 9; its range is 0 to 2"},
+                [](BlendArgs& a) { a.edge = static_cast<toy::Edge>(9); });
+  rejects_after({"output 'y' is missing; the caller supplies every output: T|f32 [*, C]"},
+                [](BlendArgs& a) { a.y = {}; });
   rejects_after({"'x' has a shape but a null address"}, [](BlendArgs& a) { a.x.data = nullptr; });
   rejects_after({"'y' has a shape but a null address"}, [](BlendArgs& a) { a.y.data = nullptr; });
   rejects_after({"'x' has the negative size -1"}, [](BlendArgs& a) { a.x.sizes[0] = -1; });
-  rejects_after({"'y' shares memory with 'x'; give it memory of its own"}, [](BlendArgs& a) { a.y.data = memory + 1; });
-  rejects_after({"'low' shares memory with 'high'"}, [](BlendArgs& a) { a.low = a.high = TensorView(memory + 200, DType::kF32, {3}); });
+  rejects_after({"'y' shares memory with 'x'; give it memory of its own"},
+                [](BlendArgs& a) { a.y.data = memory + 1; });
+  rejects_after({"'low' shares memory with 'high'"},
+                [](BlendArgs& a) { a.low = a.high = TensorView(memory + 200, DType::kF32, {3}); });
 }
 
 TEST(CheckCall, ZeroSizeNeedsNoAddress) {
@@ -60,12 +66,14 @@ TEST(CheckCall, ZeroSizeNeedsNoAddress) {
 }
 
 TEST(CheckCall, ListsAndAliases) {
-  std::vector<TensorView> parts{TensorView(memory, DType::kF32, {2, 4}), TensorView(memory + 8, DType::kF32, {2, 4})};
+  std::vector<TensorView> parts{TensorView(memory, DType::kF32, {2, 4}),
+                                TensorView(memory + 8, DType::kF32, {2, 4})};
   toy::SumListArgs sums;
   sums.parts = {parts.data(), 2};
   sums.total = TensorView(memory + 64, DType::kF32, {4});
   rejects({"sum_list/standard: output 'scaled' is missing", "T [*, C]"}, sums);
-  std::vector<TensorView> scaled{TensorView(memory + 128, DType::kF32, {2, 4}), TensorView(memory + 132, DType::kF32, {2, 4})};
+  std::vector<TensorView> scaled{TensorView(memory + 128, DType::kF32, {2, 4}),
+                                 TensorView(memory + 132, DType::kF32, {2, 4})};
   sums.scaled = {scaled.data(), 2};
   rejects({"'scaled[0]' shares memory with 'scaled[1]'"}, sums);
   scaled[1] = parts[1];
@@ -74,11 +82,15 @@ TEST(CheckCall, ListsAndAliases) {
   rejects({"'scaled[1]' has a shape but a null address"}, sums);
 
   const TensorView x(memory, DType::kF32, {4, 4});
-  EXPECT_NO_THROW(check_call(toy::ShiftArgs::contract(), 0, std::make_unique<toy::ShiftArgs>(toy::ShiftArgs{x, x, 0}).get()));
-  rejects({"'y' shares memory with 'x'", "it may only be the same tensor as 'x'"}, toy::ShiftArgs{x, TensorView(memory + 4, DType::kF32, {4, 4}), 0});
+  EXPECT_NO_THROW(check_call(toy::ShiftArgs::contract(), 0,
+                             std::make_unique<toy::ShiftArgs>(toy::ShiftArgs{x, x, 0}).get()));
+  rejects({"'y' shares memory with 'x'", "it may only be the same tensor as 'x'"},
+          toy::ShiftArgs{x, TensorView(memory + 4, DType::kF32, {4, 4}), 0});
   rejects({"'y' shares memory with 'x'"}, toy::ScaleArgs{x, x, 1});
   const TensorView cache(memory, DType::kF32, {3, 5});
-  rejects({"push/standard: 'cache' shares memory with 'x'"}, toy::PushArgs{TensorView(memory + 14, DType::kF32, {3}), cache, TensorView(memory + 64, DType::kF32, {3})});
+  rejects({"push/standard: 'cache' shares memory with 'x'"},
+          toy::PushArgs{TensorView(memory + 14, DType::kF32, {3}), cache,
+                        TensorView(memory + 64, DType::kF32, {3})});
 }
 
 TEST(ProblemFromArgs, ReadsEveryField) {
@@ -91,7 +103,9 @@ TEST(ProblemFromArgs, ReadsEveryField) {
   args.x.strides[0] = 16;
   Problem problem = problem_from_args(BlendArgs::contract(), 0, &args);
   check(problem);
-  const int align = static_cast<int>(std::min<std::uintptr_t>(16, reinterpret_cast<std::uintptr_t>(memory + 300) & -reinterpret_cast<std::uintptr_t>(memory + 300)));
+  const int align = static_cast<int>(
+      std::min<std::uintptr_t>(16, reinterpret_cast<std::uintptr_t>(memory + 300) &
+                                       -reinterpret_cast<std::uintptr_t>(memory + 300)));
   EXPECT_EQ(problem.tensor("weight").align, align);
   EXPECT_EQ(problem.number("gain"), 0.5);
   EXPECT_EQ(problem.number("window"), 5);
@@ -105,13 +119,17 @@ TEST(ProblemFromArgs, ScalarOfAnotherVariantIsReported) {
   BlendArgs args = good();
   args.weight = TensorView(memory + 300, DType::kF32, {8});
   Problem problem = problem_from_args(BlendArgs::contract(), 1, &args);
-  expect_error(Code::kInvalidArgument, {"'weight' is given, but this variant has no such parameter"}, [&] { check(problem); });
+  expect_error(Code::kInvalidArgument,
+               {"'weight' is given, but this variant has no such parameter"},
+               [&] { check(problem); });
 }
 
 TEST(Arguments, WritesWhatIsRead) {
   const Contract& contract = BlendArgs::contract();
   auto catalog = toy::make_full_catalog();
-  const Problem problem = parse_problem("blend/bare x=f32[3,8] eps=0.5 gain=2 window=100000 G=3 sharpness=8 flip=false edge=wrap", *catalog);
+  const Problem problem = parse_problem(
+      "blend/bare x=f32[3,8] eps=0.5 gain=2 window=100000 G=3 sharpness=8 flip=false edge=wrap",
+      *catalog);
   Arguments arguments(contract);
   arguments.set_scalars(problem);
   arguments.set_tensor(contract.parameter("x"), TensorView(memory, DType::kF32, {3, 8}));
@@ -127,7 +145,8 @@ TEST(Arguments, WritesWhatIsRead) {
   Problem again = problem_from_args(contract, 1, arguments.data());
   check(again);
   EXPECT_EQ(problem_text(again), problem_text(problem));
-  expect_error(Code::kInternal, {"'x' is not a scalar"}, [&] { arguments.set_number(contract.parameter("x"), 1); });
+  expect_error(Code::kInternal, {"'x' is not a scalar"},
+               [&] { arguments.set_number(contract.parameter("x"), 1); });
 }
 
 TEST(Arguments, ListsAreCopiedAndMayBeEmpty) {

@@ -16,7 +16,8 @@ using toy::BlendArgs;
 
 void* at(std::int64_t offset) { return reinterpret_cast<void*>(std::int64_t{0x1000000} + offset); }
 
-TensorView strided(void* data, DType dtype, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides) {
+TensorView strided(void* data, DType dtype, std::vector<std::int64_t> sizes,
+                   std::vector<std::int64_t> strides) {
   return TensorView(data, dtype, sizes, strides);
 }
 
@@ -49,7 +50,10 @@ TEST(CallKey, EveryStaticFactChangesTheKey) {
   changes("outer stride", [](BlendArgs& a) { a.x.strides[0] = 16; });
   changes("inner stride", [](BlendArgs& a) { a.x.strides[1] = 2; });
   changes("zero stride", [](BlendArgs& a) { a.x.strides[0] = 0; });
-  changes("wide size", [](BlendArgs& a) { a.x.sizes[0] = std::int64_t{1} << 33; a.x.strides[0] = 0; });
+  changes("wide size", [](BlendArgs& a) {
+    a.x.sizes[0] = std::int64_t{1} << 33;
+    a.x.strides[0] = 0;
+  });
   changes("alignment 8", [](BlendArgs& a) { a.x.data = at(8); });
   changes("alignment 2", [](BlendArgs& a) { a.x.data = at(2); });
   changes("null", [](BlendArgs& a) { a.x.data = nullptr; });
@@ -80,11 +84,14 @@ TEST(CallKey, DynamicFactsDoNot) {
   EXPECT_TRUE(key_of(args) == with_gain);
 }
 
-// Text is the other identity of a call. Both must cut the space of calls into the same classes: a key
-// of two problems would launch the wrong plan, and two keys of one problem would only waste time.
+// Text is the other identity of a call. Both must cut the space of calls into the same classes: a
+// key of two problems would launch the wrong plan, and two keys of one problem would only waste
+// time.
 TEST(CallKey, AgreesWithProblemTextOnRandomCalls) {
   std::mt19937_64 random(31);
-  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   const auto tensor = [&](std::int64_t base, std::vector<std::int64_t> sizes) {
     constexpr DType kTypes[] = {DType::kBF16, DType::kF16};
     void* data = at(base + (pick(0, 3) == 0 ? 1 << pick(1, 4) : 0) + 32 * pick(0, 1));
@@ -111,7 +118,8 @@ TEST(CallKey, AgreesWithProblemTextOnRandomCalls) {
     // Shapes need not be legal here; y is printed as it is because nothing infers it.
     std::string text = problem_text(problem);
     const TensorSpec& y = problem.tensor("y");
-    text += " | " + std::string(dtype_name(y.dtype)) + std::to_string(y.sizes[1]) + "@" + std::to_string(y.align) + std::to_string(y.strides[0]);
+    text += " | " + std::string(dtype_name(y.dtype)) + std::to_string(y.sizes[1]) + "@" +
+            std::to_string(y.align) + std::to_string(y.strides[0]);
     const std::string bytes(reinterpret_cast<const char*>(key.bytes.data()), key.size);
     const auto [old_key, new_text] = by_text.try_emplace(text, key);
     ASSERT_TRUE(old_key->second == key) << text;
@@ -199,7 +207,8 @@ TEST(CallKey, LooksAtDynamicScalarsEveryTime) {
     return inspect_call(BlendArgs::contract(), &args, 0, key);
   };
   EXPECT_EQ(check_of([](BlendArgs& a) { a.eps = 2; }), CallCheck::kUnsafe);
-  EXPECT_EQ(check_of([](BlendArgs& a) { a.eps = std::numeric_limits<double>::quiet_NaN(); }), CallCheck::kUnsafe);
+  EXPECT_EQ(check_of([](BlendArgs& a) { a.eps = std::numeric_limits<double>::quiet_NaN(); }),
+            CallCheck::kUnsafe);
   EXPECT_EQ(check_of([](BlendArgs& a) { a.gain = 1e3; }), CallCheck::kUnsafe);
   EXPECT_EQ(check_of([](BlendArgs& a) { a.edge = static_cast<toy::Edge>(9); }), CallCheck::kUnsafe);
   EXPECT_EQ(check_of([](BlendArgs& a) { a.G = 0; }), CallCheck::kUnsafe);
@@ -214,8 +223,10 @@ TEST(CallKey, LooksAtAddressesEveryTime) {
   };
   EXPECT_EQ(check_of([](BlendArgs& a) { a.y.data = a.x.data; }), CallCheck::kUnsafe);
   EXPECT_EQ(check_of([](BlendArgs& a) { a.y.data = at(32); }), CallCheck::kUnsafe);
-  EXPECT_EQ(check_of([](BlendArgs& a) { a.rstd = TensorView(at(0x2000 + 4), DType::kF32, {3}); }), CallCheck::kUnsafe);
-  EXPECT_EQ(check_of([](BlendArgs& a) { a.weight.data = at(2); }), CallCheck::kOk) << "inputs may share";
+  EXPECT_EQ(check_of([](BlendArgs& a) { a.rstd = TensorView(at(0x2000 + 4), DType::kF32, {3}); }),
+            CallCheck::kUnsafe);
+  EXPECT_EQ(check_of([](BlendArgs& a) { a.weight.data = at(2); }), CallCheck::kOk)
+      << "inputs may share";
   // Slices of one packed buffer.
   EXPECT_EQ(check_of([](BlendArgs& a) {
               a.x = strided(at(0x8000), DType::kBF16, {3, 8}, {16, 1});
@@ -233,10 +244,14 @@ TEST(CallKey, InPlaceMeansTheSameTensor) {
   };
   const TensorView x(at(0), DType::kF32, {4, 4});
   EXPECT_EQ(check_of(x, x), CallCheck::kOk);
-  EXPECT_EQ(check_of(x, strided(at(0), DType::kF32, {4, 4}, {1, 4})), CallCheck::kUnsafe) << "transposed in place";
-  EXPECT_EQ(check_of(strided(at(0), DType::kF32, {4, 4}, {8, 1}), x), CallCheck::kUnsafe) << "same base, other pitch";
+  EXPECT_EQ(check_of(x, strided(at(0), DType::kF32, {4, 4}, {1, 4})), CallCheck::kUnsafe)
+      << "transposed in place";
+  EXPECT_EQ(check_of(strided(at(0), DType::kF32, {4, 4}, {8, 1}), x), CallCheck::kUnsafe)
+      << "same base, other pitch";
   EXPECT_EQ(check_of(x, TensorView(at(16), DType::kF32, {4, 4})), CallCheck::kUnsafe);
-  EXPECT_EQ(check_of(strided(at(0), DType::kF32, {1, 4}, {77, 1}), TensorView(at(0), DType::kF32, {1, 4})), CallCheck::kOk);
+  EXPECT_EQ(check_of(strided(at(0), DType::kF32, {1, 4}, {77, 1}),
+                     TensorView(at(0), DType::kF32, {1, 4})),
+            CallCheck::kOk);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ using test::expect_error;
 
 class ContextTest : public testing::Test {
  protected:
-  Settings choosing(const std::string& what, std::vector<std::string> targets, Source source = Source::kExplicit, const std::string& origin = "test") {
+  Settings choosing(const std::string& what, std::vector<std::string> targets,
+                    Source source = Source::kExplicit, const std::string& origin = "test") {
     Settings settings;
     settings.set(*catalog, what, std::move(targets), source, origin);
     return settings;
@@ -49,7 +50,9 @@ TEST_F(ContextTest, BindFailsAsAWhole) {
   OpSlot scale{"scale", "standard"}, strict{"push", "strict"};
   SlotSet slots{&scale, &strict};
   expect_error(Code::kUnsupported,
-               {"slot push/strict: 'standard_only' was asked for (test)", "serves variant standard, not strict", "Available for push/strict here: cpu.plain.push, eager"},
+               {"slot push/strict: 'standard_only' was asked for (test)",
+                "serves variant standard, not strict",
+                "Available for push/strict here: cpu.plain.push, eager"},
                [&] { context.bind(slots); });
   EXPECT_FALSE(scale.bound()) << "nothing is attached";
 }
@@ -58,8 +61,10 @@ TEST_F(ContextTest, BindNamesUnknownSlots) {
   Context context(*catalog, {}, port);
   OpSlot typo{"scael", "standard"}, variant{"push", "strct"};
   SlotSet one{&typo}, two{&variant};
-  expect_error(Code::kNotFound, {"unknown operation 'scael'; did you mean 'scale'?"}, [&] { context.bind(one); });
-  expect_error(Code::kNotFound, {"push: unknown variant 'strct'; did you mean 'strict'?"}, [&] { context.bind(two); });
+  expect_error(Code::kNotFound, {"unknown operation 'scael'; did you mean 'scale'?"},
+               [&] { context.bind(one); });
+  expect_error(Code::kNotFound, {"push: unknown variant 'strct'; did you mean 'strict'?"},
+               [&] { context.bind(two); });
 }
 
 TEST_F(ContextTest, SlotsOfPlannedOperationsStayEager) {
@@ -74,7 +79,10 @@ TEST_F(ContextTest, SlotsOfPlannedOperationsStayEager) {
 
 TEST_F(ContextTest, FieldsWithoutASlotAreReported) {
   Settings settings;
-  settings.load_yaml(*catalog, "model:\n  ops_implementation:\n    scale_implementation: plain\n    push_backend: plain\n", "m.yaml");
+  settings.load_yaml(
+      *catalog,
+      "model:\n  ops_implementation:\n    scale_implementation: plain\n    push_backend: plain\n",
+      "m.yaml");
   Context context(*catalog, settings, port);
   OpSlot scale{"scale", "standard"};
   SlotSet slots{&scale};
@@ -83,7 +91,8 @@ TEST_F(ContextTest, FieldsWithoutASlotAreReported) {
 }
 
 TEST_F(ContextTest, TwoContextsKeepTheirBindingsApart) {
-  Context one(*catalog, choosing("scale", {"plain"}), port), two(*catalog, choosing("scale", {"scratch"}), port);
+  Context one(*catalog, choosing("scale", {"plain"}), port),
+      two(*catalog, choosing("scale", {"scratch"}), port);
   OpSlot a{"scale", "standard"}, b{"scale", "standard"};
   SlotSet first{&a}, second{&b};
   one.bind(first);
@@ -95,7 +104,8 @@ TEST_F(ContextTest, TwoContextsKeepTheirBindingsApart) {
 }
 
 TEST_F(ContextTest, FailedResolvePublishesNothing) {
-  expect_error(Code::kUnsupported, {"cuda.fast.push", "cannot run on cpu"}, [&] { Context(*catalog, choosing("push", {"cuda.fast.push"}), port); });
+  expect_error(Code::kUnsupported, {"cuda.fast.push", "cannot run on cpu"},
+               [&] { Context(*catalog, choosing("push", {"cuda.fast.push"}), port); });
 }
 
 TEST_F(ContextTest, PrepareSharesPlansAndReportsTheChoice) {
@@ -105,12 +115,15 @@ TEST_F(ContextTest, PrepareSharesPlansAndReportsTheChoice) {
   EXPECT_EQ(context.prepare(parse("scale/standard x=f32[9,32]")).info.name, "cpu.narrow.scale");
   EXPECT_EQ(context.prepare(parse("scale/standard x=f32[9,65]")).info.name, "cpu.plain.scale");
   EXPECT_EQ(context.counters().plans_built, 2U);
-  expect_error(Code::kNotFound, {"unknown operation 'scal'"}, [&] { context.binding("scal", "standard"); });
+  expect_error(Code::kNotFound, {"unknown operation 'scal'"},
+               [&] { context.binding("scal", "standard"); });
 }
 
 TEST_F(ContextTest, PrepareWithoutACandidateSaysWhy) {
   Context context(*catalog, choosing("scale", {"eager"}), port);
-  expect_error(Code::kUnsupported, {"no implementation serves 'scale/standard x=f32[4,64]' (choice eager from test)", "eager by choice", "Would accept: cpu.narrow.scale, cpu.plain.scale"},
+  expect_error(Code::kUnsupported,
+               {"no implementation serves 'scale/standard x=f32[4,64]' (choice eager from test)",
+                "eager by choice", "Would accept: cpu.narrow.scale, cpu.plain.scale"},
                [&] { context.prepare(parse_problem("scale/standard x=f32[4,64]", *catalog)); });
 }
 
@@ -128,12 +141,16 @@ TEST(ProcessDefault, OneShotRule) {
   EXPECT_EQ(&Context::initialize(*catalog, same, port), &first) << "origins do not count";
   Settings other;
   other.set(*catalog, "scale", {"narrow"}, Source::kExplicit, "second");
-  expect_error(Code::kConflict, {"already initialised in this process with", "scale=plain", "scale=narrow", "use a new process, or a Context of your own"},
+  expect_error(Code::kConflict,
+               {"already initialised in this process with", "scale=plain", "scale=narrow",
+                "use a new process, or a Context of your own"},
                [&] { Context::initialize(*catalog, other, port); });
   Settings lazy = settings;
   lazy.prepare_on_miss = false;
-  expect_error(Code::kConflict, {"already initialised"}, [&] { Context::initialize(*catalog, lazy, port); });
-  expect_error(Code::kConflict, {"already initialised", "test cpu"}, [&] { Context::initialize(*catalog, settings, other_port); });
+  expect_error(Code::kConflict, {"already initialised"},
+               [&] { Context::initialize(*catalog, lazy, port); });
+  expect_error(Code::kConflict, {"already initialised", "test cpu"},
+               [&] { Context::initialize(*catalog, settings, other_port); });
   EXPECT_EQ(Context::process_default(), &first);
 }
 

@@ -31,7 +31,8 @@ ContractInfo plain_info() {
   return info;
 }
 
-void expect_defect(std::initializer_list<std::string_view> words, void (*script)(Recorder&, FreeArgs&), ContractInfo info = plain_info()) {
+void expect_defect(std::initializer_list<std::string_view> words,
+                   void (*script)(Recorder&, FreeArgs&), ContractInfo info = plain_info()) {
   FreeArgs::script = script;
   expect_error(Code::kInternal, words, [&] { make_contract<FreeArgs>(info); });
 }
@@ -41,25 +42,38 @@ TEST(Contract, DefectsAreFoundWhenItIsFirstUsed) {
     v.input("x", a.x, "[4]", "f32", "");
     v.output("x", a.y, "[4]", "f32", "");
   });
-  expect_defect({"'x' names the unknown variant 'three'"}, [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4]", "f32", "").only_in({"one", "three"}); });
-  expect_defect({"default of 'eps' is outside its range"}, [](Recorder& v, FreeArgs& a) { v.scalar("eps", a.eps, "").range(2, 3); });
-  expect_defect({"default of 'count' is outside its range"}, [](Recorder& v, FreeArgs& a) { v.scalar("count", a.count, "").range(2, 3).only_in({"one"}); });
-  expect_defect({"optional scalar 'eps' needs a std::optional field"}, [](Recorder& v, FreeArgs& a) { v.scalar("eps", a.eps, "").optional(); });
-  expect_defect({"'y' may alias the unknown 'z'"}, [](Recorder& v, FreeArgs& a) { v.output("y", a.y, "[4]", "f32", "").may_alias("z"); });
+  expect_defect({"'x' names the unknown variant 'three'"}, [](Recorder& v, FreeArgs& a) {
+    v.input("x", a.x, "[4]", "f32", "").only_in({"one", "three"});
+  });
+  expect_defect({"default of 'eps' is outside its range"},
+                [](Recorder& v, FreeArgs& a) { v.scalar("eps", a.eps, "").range(2, 3); });
+  expect_defect({"default of 'count' is outside its range"}, [](Recorder& v, FreeArgs& a) {
+    v.scalar("count", a.count, "").range(2, 3).only_in({"one"});
+  });
+  expect_defect({"optional scalar 'eps' needs a std::optional field"},
+                [](Recorder& v, FreeArgs& a) { v.scalar("eps", a.eps, "").optional(); });
+  expect_defect({"'y' may alias the unknown 'z'"}, [](Recorder& v, FreeArgs& a) {
+    v.output("y", a.y, "[4]", "f32", "").may_alias("z");
+  });
   expect_defect({"only an output may alias, and only an input"}, [](Recorder& v, FreeArgs& a) {
     v.input("x", a.x, "[4]", "f32", "").may_alias("y");
     v.output("y", a.y, "[4]", "f32", "");
   });
-  expect_defect({"'x' uses the symbol 'C', which is neither declared nor an integer scalar"}, [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[C]", "f32", ""); });
+  expect_defect({"'x' uses the symbol 'C', which is neither declared nor an integer scalar"},
+                [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[C]", "f32", ""); });
   expect_defect({"'x' uses the symbol 'eps'"}, [](Recorder& v, FreeArgs& a) {
     v.scalar("eps", a.eps, "");
     v.input("x", a.x, "[eps]", "f32", "");
   });
-  expect_defect({"'x' uses the dtype symbol 'T', which no parameter declares"}, [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4]", "T", ""); });
-  expect_defect({"'x' uses the dtype symbol 'U'"}, [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4]", "T: acc(U)", ""); });
-  expect_defect({"dimension '4/2'"}, [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4/2]", "f32", ""); });
+  expect_defect({"'x' uses the dtype symbol 'T', which no parameter declares"},
+                [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4]", "T", ""); });
+  expect_defect({"'x' uses the dtype symbol 'U'"},
+                [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4]", "T: acc(U)", ""); });
+  expect_defect({"dimension '4/2'"},
+                [](Recorder& v, FreeArgs& a) { v.input("x", a.x, "[4/2]", "f32", ""); });
   static TensorView elsewhere;
-  expect_defect({"'x' is recorded with a field outside its Args object"}, [](Recorder& v, FreeArgs&) { v.input("x", elsewhere, "[4]", "f32", ""); });
+  expect_defect({"'x' is recorded with a field outside its Args object"},
+                [](Recorder& v, FreeArgs&) { v.input("x", elsewhere, "[4]", "f32", ""); });
 }
 
 TEST(Contract, NeedsANameAndVariants) {
@@ -110,8 +124,13 @@ TEST(Contract, TableHoldsWhatVisitSaid) {
 
 TEST(Contract, UnknownNamesSayTheNearest) {
   const Contract& contract = toy::BlendArgs::contract();
-  expect_error(Code::kNotFound, {"blend", "unknown parameter 'weigth'", "did you mean 'weight'?", "known: x, weight"}, [&] { contract.parameter("weigth"); });
-  expect_error(Code::kNotFound, {"blend", "unknown variant 'bar'", "did you mean 'bare'?", "known: weighted, bare"}, [&] { contract.variant_index("bar"); });
+  expect_error(
+      Code::kNotFound,
+      {"blend", "unknown parameter 'weigth'", "did you mean 'weight'?", "known: x, weight"},
+      [&] { contract.parameter("weigth"); });
+  expect_error(Code::kNotFound,
+               {"blend", "unknown variant 'bar'", "did you mean 'bare'?", "known: weighted, bare"},
+               [&] { contract.variant_index("bar"); });
 }
 
 }  // namespace

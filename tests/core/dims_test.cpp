@@ -13,7 +13,8 @@ namespace {
 using test::expect_error;
 
 TEST(Dims, ShapesReadAndPrintAsWritten) {
-  for (const char* text : {"[]", "[C]", "[*, C]", "[*]", "[64]", "[B, S+1]", "[2*C+1]", "[S*T]", "[3*S*T-2, 7]", "[S-1]"}) {
+  for (const char* text : {"[]", "[C]", "[*, C]", "[*]", "[64]", "[B, S+1]", "[2*C+1]", "[S*T]",
+                           "[3*S*T-2, 7]", "[S-1]"}) {
     EXPECT_EQ(shape_text(parse_shape(text)), text);
   }
   EXPECT_EQ(shape_text(parse_shape("[ * ,C*2 , 2*3*C , 1+1 ]")), "[*, 2*C, 6*C, 2]");
@@ -21,7 +22,8 @@ TEST(Dims, ShapesReadAndPrintAsWritten) {
 
 TEST(Dims, BadShapesAreDefectsOfTheContract) {
   for (const char* text : {"", "[", "C", "[C", "C]"}) {
-    expect_error(Code::kInternal, {"shape '", "is not of the form [*, C]"}, [&] { parse_shape(text); });
+    expect_error(Code::kInternal, {"shape '", "is not of the form [*, C]"},
+                 [&] { parse_shape(text); });
   }
   expect_error(Code::kInternal, {"'*' stands first and once"}, [] { parse_shape("[C, *]"); });
   expect_error(Code::kInternal, {"'*' stands first and once"}, [] { parse_shape("[*, *]"); });
@@ -31,11 +33,13 @@ TEST(Dims, BadShapesAreDefectsOfTheContract) {
 }
 
 TEST(Dims, DTypeRulesReadAndPrintAsWritten) {
-  for (const char* text : {"f32", "T", "T: bf16|f16|f32", "W: T|f32", "acc(T)", "i32|i64", "T|f32"}) {
+  for (const char* text :
+       {"f32", "T", "T: bf16|f16|f32", "W: T|f32", "acc(T)", "i32|i64", "T|f32"}) {
     EXPECT_EQ(dtype_rule_text(parse_dtype_rule(text)), text);
   }
   for (const char* text : {"", "T:", "f32|", "2T", "acc(T", "T: f32 bf16"}) {
-    expect_error(Code::kInternal, {"neither a dtype, a symbol nor acc(symbol)"}, [&] { parse_dtype_rule(text); });
+    expect_error(Code::kInternal, {"neither a dtype, a symbol nor acc(symbol)"},
+                 [&] { parse_dtype_rule(text); });
   }
 }
 
@@ -58,8 +62,10 @@ TEST(Dims, FreeSymbolsMakeFreeDimsAndOverflowNoSmallOnes) {
   symbols.bind_size("H", std::int64_t{1} << 62, "x[1]");
   EXPECT_EQ(evaluate(parse_shape("[2*F+1]").dims[0], symbols), kFreeDim);
   EXPECT_EQ(evaluate(parse_shape("[H*F]").dims[0], symbols), kFreeDim);
-  EXPECT_EQ(evaluate(parse_shape("[4*H]").dims[0], symbols), std::numeric_limits<std::int64_t>::max());
-  EXPECT_EQ(evaluate(parse_shape("[H*H]").dims[0], symbols), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(evaluate(parse_shape("[4*H]").dims[0], symbols),
+            std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(evaluate(parse_shape("[H*H]").dims[0], symbols),
+            std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(Dims, AdmittedDTypesFollowTheSymbols) {

@@ -54,7 +54,8 @@ TEST_F(ExplainTest, WithoutAProblemTheListIsPrintedInRankOrder) {
 
 TEST_F(ExplainTest, WithAProblemTheRejectionsAreReal) {
   const Context context(*catalog, settings, port);
-  const Explanation explanation = explain(context, parse_problem("scale/standard x=f32[2,100]", *catalog));
+  const Explanation explanation =
+      explain(context, parse_problem("scale/standard x=f32[2,100]", *catalog));
   EXPECT_EQ(explanation.selected, "cpu.plain.scale");
   EXPECT_EQ(explanation.specialization, "{}");
   EXPECT_EQ(explanation.problem, "scale/standard x=f32[2,100]");
@@ -66,18 +67,21 @@ TEST_F(ExplainTest, WithAProblemTheRejectionsAreReal) {
 }
 
 TEST_F(ExplainTest, ConflictingSourcesShowWhoWon) {
-  settings.load_yaml(*catalog, "model:\n  ops_implementation:\n    scale_implementation: oracle\n", "m.yaml");
+  settings.load_yaml(*catalog, "model:\n  ops_implementation:\n    scale_implementation: oracle\n",
+                     "m.yaml");
   settings.set(*catalog, "scale", {"narrow"}, Source::kExplicit, "--implementation");
   settings.apply_environment(*catalog, {{"scale", "plain"}});
   const Context context(*catalog, settings, port);
-  const Explanation explanation = explain(context, parse_problem("scale/standard x=f32[2,8]", *catalog));
+  const Explanation explanation =
+      explain(context, parse_problem("scale/standard x=f32[2,8]", *catalog));
   EXPECT_EQ(explanation.selected, "cpu.plain.scale");
   EXPECT_EQ(explanation.choice.source, Source::kEnvironment);
   EXPECT_EQ(explanation.choice.origin, "KW_OVERRIDE_SCALE");
   ASSERT_EQ(explanation.history.size(), 4U);
   EXPECT_EQ(explanation.history[0].source, Source::kDefault);
   EXPECT_EQ(explanation.history[1].text(), "oracle");
-  EXPECT_NE(explanation.history[1].origin.find("m.yaml:3"), std::string::npos) << explanation.history[1].origin;
+  EXPECT_NE(explanation.history[1].origin.find("m.yaml:3"), std::string::npos)
+      << explanation.history[1].origin;
   EXPECT_EQ(explanation.history[2].text(), "narrow");
   EXPECT_EQ(explanation.history[3].text(), "plain");
   EXPECT_EQ(explanation.verdicts[0].reason, "the choice is plain (KW_OVERRIDE_SCALE)");
@@ -86,7 +90,8 @@ TEST_F(ExplainTest, ConflictingSourcesShowWhoWon) {
 TEST_F(ExplainTest, NothingServesIsSaidNotThrown) {
   settings.set(*catalog, "scale", {"narrow"}, Source::kExplicit, "test");
   const Context context(*catalog, settings, port);
-  const Explanation explanation = explain(context, parse_problem("scale/standard x=f32[2,100]", *catalog));
+  const Explanation explanation =
+      explain(context, parse_problem("scale/standard x=f32[2,100]", *catalog));
   EXPECT_EQ(explanation.selected, "");
   EXPECT_EQ(explanation.verdicts[0].reason, "shape: C = 100 is above 64");
 }
@@ -98,7 +103,8 @@ TEST_F(ExplainTest, PartsMakeATree) {
   const Explanation refused = explain(cyclic, parse_problem("scale/standard x=f32[2,8]", *catalog));
   EXPECT_EQ(refused.selected, "") << "nested is affine is scale: without end";
   const Context context(*catalog, {}, port);
-  const Explanation explanation = explain(context, parse_problem("affine/standard x=f32[2,100]", *catalog));
+  const Explanation explanation =
+      explain(context, parse_problem("affine/standard x=f32[2,100]", *catalog));
   EXPECT_EQ(explanation.selected, "cpu.composed.affine");
   ASSERT_EQ(explanation.parts.size(), 2U);
   EXPECT_EQ(explanation.parts[0].problem, "scale/standard x=f32[2,100]");
@@ -108,8 +114,10 @@ TEST_F(ExplainTest, PartsMakeATree) {
 
 TEST_F(ExplainTest, UnknownNames) {
   const Context context(*catalog, settings, port);
-  expect_error(Code::kNotFound, {"unknown operation 'scle'; did you mean 'scale'?"}, [&] { explain(context, "scle", "standard"); });
-  expect_error(Code::kNotFound, {"unknown variant 'standrd'; did you mean 'standard'?"}, [&] { explain(context, "scale", "standrd"); });
+  expect_error(Code::kNotFound, {"unknown operation 'scle'; did you mean 'scale'?"},
+               [&] { explain(context, "scle", "standard"); });
+  expect_error(Code::kNotFound, {"unknown variant 'standrd'; did you mean 'standard'?"},
+               [&] { explain(context, "scale", "standrd"); });
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ TEST_F(ProblemTest, SpecsAndViewsAreInverse) {
 
 TEST_F(ProblemTest, FreeDimensionsHaveNoLayout) {
   const Problem problem = parse("scale x=f32[?,64]");
-  expect_error(Code::kInvalidArgument, {"free dimensions ('?')", "give every size"}, [&] { view_of(problem.tensor("x"), nullptr); });
+  expect_error(Code::kInvalidArgument, {"free dimensions ('?')", "give every size"},
+               [&] { view_of(problem.tensor("x"), nullptr); });
 }
 
 TEST_F(ProblemTest, Queries) {
@@ -58,7 +59,8 @@ TEST_F(ProblemTest, Queries) {
 
 TEST_F(ProblemTest, BytesCountEveryTensorOnceAndStateTwice) {
   EXPECT_EQ(problem_bytes(parse("scale x=f32[4,8]")), 2 * 4 * 8 * 4);
-  EXPECT_EQ(problem_bytes(parse("scale x=f32[4,8]:[0,1]")), (8 + 4 * 8) * 4) << "an expanded row is read once";
+  EXPECT_EQ(problem_bytes(parse("scale x=f32[4,8]:[0,1]")), (8 + 4 * 8) * 4)
+      << "an expanded row is read once";
   EXPECT_EQ(problem_bytes(parse("push/standard x=f32[3] cache=f32[3,5]")), (3 + 2 * 15 + 3) * 4);
   EXPECT_EQ(problem_bytes(parse("sum_list/standard parts=f32[2,4]*3")), (2 * 3 * 8 + 4) * 4);
   EXPECT_EQ(problem_bytes(parse("scale x=f32[0,8]")), 0);

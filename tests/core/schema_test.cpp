@@ -15,11 +15,14 @@ namespace kw {
 namespace {
 
 TEST(Schema, Torch) {
-  EXPECT_EQ(torch_schema(toy::ScaleArgs::contract()), "scale(Tensor x, float scale=1, *, str variant='standard') -> (Tensor y)");
+  EXPECT_EQ(torch_schema(toy::ScaleArgs::contract()),
+            "scale(Tensor x, float scale=1, *, str variant='standard') -> (Tensor y)");
   EXPECT_EQ(torch_schema(toy::PushArgs::contract()),
-            "push(Tensor x, Tensor(a!) cache, str order='fifo', SymInt times=1, *, str variant='standard') -> (Tensor popped)");
+            "push(Tensor x, Tensor(a!) cache, str order='fifo', SymInt times=1, *, str "
+            "variant='standard') -> (Tensor popped)");
   EXPECT_EQ(torch_schema(toy::SumListArgs::contract()),
-            "sum_list(Tensor[] parts, float factor=2, float? bias=None, *, str variant='standard', bool want_peak=False)"
+            "sum_list(Tensor[] parts, float factor=2, float? bias=None, *, str variant='standard', "
+            "bool want_peak=False)"
             " -> (Tensor total, Tensor[] scaled, Tensor peak)");
 }
 
@@ -33,7 +36,9 @@ TEST(Schema, JsonHoldsTheWholeTable) {
     EXPECT_EQ(json["parameters"][i]["name"], contract.parameters[i].name);
     EXPECT_EQ(json["parameters"][i]["offset"], contract.parameters[i].offset);
   }
-  const auto row = [&](std::string_view name) { return json["parameters"][static_cast<std::size_t>(contract.find_parameter(name))]; };
+  const auto row = [&](std::string_view name) {
+    return json["parameters"][static_cast<std::size_t>(contract.find_parameter(name))];
+  };
   EXPECT_EQ(row("weight")["dtype"], "W: T|f32");
   EXPECT_EQ(row("weight")["variants"], nlohmann::json::array({"weighted"}));
   EXPECT_EQ(row("table")["shape"], "[K*G, 2*C+1]");
@@ -56,7 +61,8 @@ TEST(Schema, MarkdownHasARowPerParameterAndVariant) {
   EXPECT_NE(text.find("| `x` | input | T: bf16\\|f16\\|f32 | [*, C] |"), std::string::npos) << text;
   EXPECT_NE(text.find("(weighted)"), std::string::npos);
   EXPECT_NE(text.find("| `bare` | one_rounding | without |"), std::string::npos);
-  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), toy::BlendArgs::contract().parameters.size() + 2 + 2 + 3);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')),
+            toy::BlendArgs::contract().parameters.size() + 2 + 2 + 3);
 }
 
 }  // namespace

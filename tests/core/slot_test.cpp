@@ -21,9 +21,11 @@ namespace {
 
 using test::expect_error;
 
-testing::AssertionResult mentions(const std::string& text, std::initializer_list<std::string_view> words) {
+testing::AssertionResult mentions(const std::string& text,
+                                  std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
-    if (text.find(word) == std::string::npos) return testing::AssertionFailure() << "no '" << word << "' in: " << text;
+    if (text.find(word) == std::string::npos)
+      return testing::AssertionFailure() << "no '" << word << "' in: " << text;
   }
   return testing::AssertionSuccess();
 }
@@ -33,7 +35,8 @@ struct ScaleCall {
   explicit ScaleCall(std::int64_t rows, std::int64_t columns = 64)
       : in(static_cast<std::size_t>(rows * columns)), out(in.size()) {
     std::iota(in.begin(), in.end(), 1.0F);
-    args = {TensorView(in.data(), DType::kF32, {rows, columns}), TensorView(out.data(), DType::kF32, {rows, columns}), 3};
+    args = {TensorView(in.data(), DType::kF32, {rows, columns}),
+            TensorView(out.data(), DType::kF32, {rows, columns}), 3};
   }
   bool right() const {
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -47,10 +50,12 @@ struct ScaleCall {
 
 class SlotTest : public testing::Test {
  protected:
-  Context& make(const std::vector<std::pair<std::string, std::string>>& choices = {}, bool prepare_on_miss = true) {
+  Context& make(const std::vector<std::pair<std::string, std::string>>& choices = {},
+                bool prepare_on_miss = true) {
     Settings settings;
     settings.prepare_on_miss = prepare_on_miss;
-    for (const auto& [operation, target] : choices) settings.set(*catalog, operation, {target}, Source::kExplicit, "test");
+    for (const auto& [operation, target] : choices)
+      settings.set(*catalog, operation, {target}, Source::kExplicit, "test");
     context = std::make_unique<Context>(*catalog, settings, port);
     context->bind(slots);
     return *context;
@@ -69,7 +74,9 @@ TEST_F(SlotTest, UnboundSlotsSaySo) {
   EXPECT_FALSE(scale.bound());
   EXPECT_EQ(scale.repr(), "OpSlot(scale/standard -> eager)");
   EXPECT_EQ(scale.try_call(call.args).code, StatusCode::kUnbound);
-  expect_error(Code::kConflict, {"OpSlot(scale/standard -> eager) is not bound; guard the call with bound()"}, [&] { scale(call.args); });
+  expect_error(Code::kConflict,
+               {"OpSlot(scale/standard -> eager) is not bound; guard the call with bound()"},
+               [&] { scale(call.args); });
 }
 
 TEST_F(SlotTest, IsALiteral) {
@@ -93,7 +100,9 @@ TEST_F(SlotTest, WrongArgsTypeIsRefusedByName) {
   make();
   ScaleCall call(2);
   const toy::ShiftArgs args{call.args.x, call.args.y, 1};
-  expect_error(Code::kInvalidArgument, {"OpSlot(scale/standard -> cpu.narrow.scale) was called with the Args of 'shift'"}, [&] { scale(args); });
+  expect_error(Code::kInvalidArgument,
+               {"OpSlot(scale/standard -> cpu.narrow.scale) was called with the Args of 'shift'"},
+               [&] { scale(args); });
 }
 
 TEST_F(SlotTest, WrongCallsNameTheParameter) {
@@ -113,11 +122,17 @@ TEST_F(SlotTest, WrongCallsNameTheParameter) {
     rejects({"'x' has a shape but a null address"}, [](toy::ScaleArgs& a) { a.x.data = nullptr; });
     rejects({"'y' shares memory with 'x'"}, [](toy::ScaleArgs& a) { a.x.data = a.y.data; });
     rejects({"'x' is bf16; needed is f32"}, [](toy::ScaleArgs& a) { a.x.dtype = DType::kBF16; });
-    rejects({"output 'y' has shape [1, 64]; needed is [2, 64]"}, [](toy::ScaleArgs& a) { a.y.sizes[0] = 1; });
+    rejects({"output 'y' has shape [1, 64]; needed is [2, 64]"},
+            [](toy::ScaleArgs& a) { a.y.sizes[0] = 1; });
     rejects({"'scale' is inf; its range is"}, [](toy::ScaleArgs& a) { a.scale = INFINITY; });
-    rejects({"'x' has the negative size -1"}, [](toy::ScaleArgs& a) { a.x.sizes[0] = a.y.sizes[0] = -1; });
-    rejects({"'y' has strides [0, 1] under which elements share memory"}, [](toy::ScaleArgs& a) { a.y.strides[0] = 0; });
-    rejects({"'x' starts at an address aligned to 1; f32 needs 4"}, [](toy::ScaleArgs& a) { a.x.data = static_cast<char*>(a.x.data) + 1; a.x.sizes[1] = a.y.sizes[1] = 63; });
+    rejects({"'x' has the negative size -1"},
+            [](toy::ScaleArgs& a) { a.x.sizes[0] = a.y.sizes[0] = -1; });
+    rejects({"'y' has strides [0, 1] under which elements share memory"},
+            [](toy::ScaleArgs& a) { a.y.strides[0] = 0; });
+    rejects({"'x' starts at an address aligned to 1; f32 needs 4"}, [](toy::ScaleArgs& a) {
+      a.x.data = static_cast<char*>(a.x.data) + 1;
+      a.x.sizes[1] = a.y.sizes[1] = 63;
+    });
     scale(call.args);
   }
 }
@@ -126,7 +141,8 @@ TEST_F(SlotTest, RejectedProblemsListEveryCandidateAndWhoWouldAccept) {
   make({{"scale", "narrow"}});
   ScaleCall call(2, 100);
   expect_error(Code::kUnsupported,
-               {"no implementation serves 'scale/standard x=f32[2,100]", "choice narrow from test", "cpu.narrow.scale: shape: C = 100 is above 64",
+               {"no implementation serves 'scale/standard x=f32[2,100]", "choice narrow from test",
+                "cpu.narrow.scale: shape: C = 100 is above 64",
                 "Would accept: cpu.plain.scale, cpu.scratch.scale, cpu.oracle.scale, when named"},
                [&] { scale(call.args); });
 }
@@ -143,7 +159,8 @@ TEST_F(SlotTest, AHitAsksNobodyAndPreparesNothing) {
   EXPECT_EQ(first.plans_built, 1U) << "five problems share a specialization";
   EXPECT_EQ(toy::scale_prepares(), before + 1);
   port.capture_queries = 0;
-  for (int i = 0; i < 20; ++i) scale(calls[static_cast<std::size_t>(i) % 5].args);  // five keys, four recent entries
+  for (int i = 0; i < 20; ++i)
+    scale(calls[static_cast<std::size_t>(i) % 5].args);  // five keys, four recent entries
   EXPECT_EQ(here.counters().misses, 5U);
   EXPECT_EQ(here.counters().problems_prepared, 5U);
   EXPECT_EQ(port.capture_queries, 0);
@@ -162,7 +179,8 @@ TEST_F(SlotTest, DynamicScalarsReachTheLaunch) {
 
 TEST_F(SlotTest, FreeDimensionsPrepareEverySize) {
   Context& here = make({}, false);
-  EXPECT_EQ(here.prepare(parse_problem("scale/standard x=f32[?,64]", *catalog)).info.name, "cpu.narrow.scale");
+  EXPECT_EQ(here.prepare(parse_problem("scale/standard x=f32[?,64]", *catalog)).info.name,
+            "cpu.narrow.scale");
   EXPECT_EQ(here.counters().plans_built, 1U);
   for (const std::int64_t rows : {1, 7, 100}) {
     ScaleCall call(rows);
@@ -172,7 +190,10 @@ TEST_F(SlotTest, FreeDimensionsPrepareEverySize) {
   EXPECT_EQ(here.counters().plans_built, 1U);
   EXPECT_EQ(here.counters().not_prepared, 0U);
   ScaleCall wide(2, 100);  // another implementation, another plan
-  expect_error(Code::kConflict, {"scale/standard: not prepared, and prepare_on_miss is off", "'scale/standard x=f32[2,100]", "Context::prepare"}, [&] { scale(wide.args); });
+  expect_error(Code::kConflict,
+               {"scale/standard: not prepared, and prepare_on_miss is off",
+                "'scale/standard x=f32[2,100]", "Context::prepare"},
+               [&] { scale(wide.args); });
   EXPECT_EQ(here.counters().not_prepared, 1U);
 }
 
@@ -182,7 +203,9 @@ TEST_F(SlotTest, CapturingRefusesWhatIsNotPreparedAndSaysHow) {
   port.capturing = true;
   const Status status = scale.try_call(call.args);
   EXPECT_EQ(status.code, StatusCode::kNotPrepared);
-  EXPECT_TRUE(mentions(last_message(), {"not prepared, and the stream is capturing", "'scale/standard x=f32[2,64]", "to Context::prepare", "or make the call once outside capture"}));
+  EXPECT_TRUE(mentions(last_message(),
+                       {"not prepared, and the stream is capturing", "'scale/standard x=f32[2,64]",
+                        "to Context::prepare", "or make the call once outside capture"}));
   EXPECT_EQ(here.counters().not_prepared, 1U);
   EXPECT_EQ(here.counters().plans_built, 0U);
   port.capturing = false;
@@ -225,7 +248,8 @@ TEST_F(SlotTest, MissingWorkspaceDuringCaptureIsNotPrepared) {
   scale(small.args);
   port.capturing = true;
   EXPECT_EQ(scale.try_call(large.args).code, StatusCode::kNotPrepared);
-  EXPECT_TRUE(mentions(last_message(), {"its plan exists, but this stream lacks 20064 bytes of workspace"}));
+  EXPECT_TRUE(mentions(last_message(),
+                       {"its plan exists, but this stream lacks 20064 bytes of workspace"}));
   port.capturing = false;
   context->prepare(parse_problem("scale/standard x=f32[5000,64]", *catalog));
   port.capturing = true;
@@ -250,7 +274,8 @@ TEST_F(SlotTest, TooManyDifferentTensorsSaySplit) {
   for (int i = 0; i < 40; ++i) {
     for (auto* list : {&parts, &scaled}) {
       memory.emplace_back(static_cast<std::size_t>(8 * (i + 1)));
-      list->emplace_back(memory.back().data(), DType::kF32, std::initializer_list<std::int64_t>{i + 1, 8});
+      list->emplace_back(memory.back().data(), DType::kF32,
+                         std::initializer_list<std::int64_t>{i + 1, 8});
     }
   }
   float total[8];
@@ -258,7 +283,9 @@ TEST_F(SlotTest, TooManyDifferentTensorsSaySplit) {
   args.parts = {parts.data(), 40};
   args.scaled = {scaled.data(), 40};
   args.total = TensorView(total, DType::kF32, {8});
-  expect_error(Code::kUnsupported, {"sum_list/standard", "does not fit a key of 256 bytes; split the call"}, [&] { sums(args); });
+  expect_error(Code::kUnsupported,
+               {"sum_list/standard", "does not fit a key of 256 bytes; split the call"},
+               [&] { sums(args); });
   set.unbind();
 }
 
@@ -270,8 +297,10 @@ TEST_F(SlotTest, LongUniformListsTakeTheHotPath) {
   std::vector<float> memory(48 * 2 * 32, 1.0F);
   std::vector<TensorView> parts, scaled;
   for (int i = 0; i < 48; ++i) {
-    parts.emplace_back(memory.data() + 64 * i, DType::kF32, std::initializer_list<std::int64_t>{4, 8});
-    scaled.emplace_back(memory.data() + 64 * i + 32, DType::kF32, std::initializer_list<std::int64_t>{4, 8});
+    parts.emplace_back(memory.data() + 64 * i, DType::kF32,
+                       std::initializer_list<std::int64_t>{4, 8});
+    scaled.emplace_back(memory.data() + 64 * i + 32, DType::kF32,
+                        std::initializer_list<std::int64_t>{4, 8});
   }
   float total[8];
   toy::SumListArgs args;
@@ -285,7 +314,8 @@ TEST_F(SlotTest, LongUniformListsTakeTheHotPath) {
   EXPECT_EQ(here.counters().misses, 1U);
   scaled.pop_back();
   args.scaled = {scaled.data(), 47};
-  expect_error(Code::kInvalidArgument, {"output 'scaled' has 47 tensors, but 'parts' has 48"}, [&] { sums(args); });
+  expect_error(Code::kInvalidArgument, {"output 'scaled' has 47 tensors, but 'parts' has 48"},
+               [&] { sums(args); });
   set.unbind();
 }
 
@@ -297,10 +327,12 @@ TEST_F(SlotTest, ADeviceOfAnotherKindOrCapabilityIsRefused) {
   toy::TestPort newer(1, 3);
   for (DevicePort* other : {static_cast<DevicePort*>(&cuda), static_cast<DevicePort*>(&newer)}) {
     EXPECT_EQ(scale.try_call(call.args, {other, nullptr}).code, StatusCode::kInvalidArgument);
-    EXPECT_TRUE(mentions(last_message(), {"the stream belongs to", "was bound for cpu:0 (test cpu, capability 2 (avx2))"}));
+    EXPECT_TRUE(mentions(last_message(), {"the stream belongs to",
+                                          "was bound for cpu:0 (test cpu, capability 2 (avx2))"}));
   }
   toy::TestPort twin(1, 2);
-  EXPECT_EQ(scale.try_call(call.args, {&twin, nullptr}).code, StatusCode::kOk) << "devices alike share a context";
+  EXPECT_EQ(scale.try_call(call.args, {&twin, nullptr}).code, StatusCode::kOk)
+      << "devices alike share a context";
   EXPECT_EQ(context->counters().plans_built, 2U) << "and have plans of their own";
 }
 
@@ -319,7 +351,8 @@ class CudaSlotTest : public testing::Test {
 
 TEST_F(CudaSlotTest, AHitAsksTheDriverNothing) {
   float x[3] = {1, 2, 3}, cache[3 * 5] = {}, popped[3];
-  const toy::PushArgs args{TensorView(x, DType::kF32, {3}), TensorView(cache, DType::kF32, {3, 5}), TensorView(popped, DType::kF32, {3})};
+  const toy::PushArgs args{TensorView(x, DType::kF32, {3}), TensorView(cache, DType::kF32, {3, 5}),
+                           TensorView(popped, DType::kF32, {3})};
   EXPECT_EQ(push.repr(), "OpSlot(push/standard -> cuda.fast.push)");
   push(args);
   device.reset_calls();
@@ -341,7 +374,10 @@ TEST_F(CudaSlotTest, CaptureOnARealStream) {
   const Stream stream{&device, handle};
   ScaleCall call(4);
   device.begin_capture(handle);
-  expect_error(Code::kConflict, {"scale/standard: not prepared, and the stream is capturing", "pass the problem 'scale/standard x=f32[4,64]", "Context::prepare"}, [&] { scale(call.args, stream); });
+  expect_error(Code::kConflict,
+               {"scale/standard: not prepared, and the stream is capturing",
+                "pass the problem 'scale/standard x=f32[4,64]", "Context::prepare"},
+               [&] { scale(call.args, stream); });
   device.cancel_capture(handle);
   context.prepare(parse_problem("scale/standard x=f32[4,64]", *catalog), {}, stream);
   device.begin_capture(handle);

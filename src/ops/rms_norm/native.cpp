@@ -17,7 +17,9 @@ namespace {
 constexpr int kCapabilityAvx512 = 3;  // Hardware::capability
 
 Element element_of(DType dtype) {
-  return dtype == DType::kBF16 ? Element::kBF16 : dtype == DType::kF16 ? Element::kF16 : Element::kF32;
+  return dtype == DType::kBF16  ? Element::kBF16
+         : dtype == DType::kF16 ? Element::kF16
+                                : Element::kF32;
 }
 
 // Everything of the contract but f64, which only oracles use.
@@ -35,13 +37,18 @@ NativeCfg choose(const Problem& problem, const Hardware& hardware, const CfgPins
   cfg.threads = hardware.units;
   const NativeCfg chosen = cfg;
   jit::apply_pins(cfg, pins);
-  if (cfg.variant != chosen.variant || cfg.element != chosen.element || cfg.weight != chosen.weight) {
-    fail(Code::kInvalidArgument, "--cfg: variant, element and weight follow from the problem ({}) and cannot be pinned", jit::cfg_text(chosen));
+  if (cfg.variant != chosen.variant || cfg.element != chosen.element ||
+      cfg.weight != chosen.weight) {
+    fail(Code::kInvalidArgument,
+         "--cfg: variant, element and weight follow from the problem ({}) and cannot be pinned",
+         jit::cfg_text(chosen));
   }
   if (cfg.isa == Isa::kAvx512 && hardware.capability < kCapabilityAvx512) {
-    fail(Code::kUnsupported, "--cfg isa=avx512: this device has {}", capability_text(DeviceKind::kCpu, hardware.capability));
+    fail(Code::kUnsupported, "--cfg isa=avx512: this device has {}",
+         capability_text(DeviceKind::kCpu, hardware.capability));
   }
-  if (cfg.threads < 1) fail(Code::kInvalidArgument, "--cfg threads={}: at least 1 is needed", cfg.threads);
+  if (cfg.threads < 1)
+    fail(Code::kInvalidArgument, "--cfg threads={}: at least 1 is needed", cfg.threads);
   return cfg;
 }
 
@@ -49,9 +56,15 @@ NativeCfg choose(const Problem& problem, const Hardware& hardware, const CfgPins
 struct Native {
   using Cfg = NativeCfg;
   using Plan = NativeCfg;
-  static std::optional<Rejection> supports(const Problem& problem, const Hardware& hardware) { return rms_norm::supports(problem, hardware); }
-  static Cfg choose(const Problem& problem, const Hardware& hardware, const CfgPins& pins) { return rms_norm::choose(problem, hardware, pins); }
-  static std::unique_ptr<Plan> prepare(const Cfg& cfg, PrepareRequest&) { return std::make_unique<Plan>(cfg); }
+  static std::optional<Rejection> supports(const Problem& problem, const Hardware& hardware) {
+    return rms_norm::supports(problem, hardware);
+  }
+  static Cfg choose(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
+    return rms_norm::choose(problem, hardware, pins);
+  }
+  static std::unique_ptr<Plan> prepare(const Cfg& cfg, PrepareRequest&) {
+    return std::make_unique<Plan>(cfg);
+  }
   static PlanFacts describe(const Plan& plan) { return {{"cfg", jit::cfg_text(plan)}}; }
 };
 
@@ -59,8 +72,13 @@ struct Forward : Native {
   using Args = rms_norm::Args;
   static WorkspaceSize workspace(const Problem&) { return {}; }
   static Status launch(const Plan& plan, const Args& args, const LaunchFrame&) noexcept {
-    native::forward(plan.isa, {.x = args.x, .weight = args.weight, .y = args.y, .rstd = args.rstd, .eps = static_cast<float>(args.eps),
-                               .variant = plan.variant, .threads = plan.threads});
+    native::forward(plan.isa, {.x = args.x,
+                               .weight = args.weight,
+                               .y = args.y,
+                               .rstd = args.rstd,
+                               .eps = static_cast<float>(args.eps),
+                               .variant = plan.variant,
+                               .threads = plan.threads});
     return {};
   }
 };
@@ -72,8 +90,16 @@ struct Backward : Native {
     return {native::backward_workspace_bytes(problem.rows(), problem.size("C")), 0};
   }
   static Status launch(const Plan& plan, const Args& args, const LaunchFrame& frame) noexcept {
-    native::backward(plan.isa, {.dy = args.dy, .x = args.x, .weight = args.weight, .rstd = args.rstd, .dx = args.dx, .dweight = args.dweight,
-                                .eps = static_cast<float>(args.eps), .variant = plan.variant, .threads = plan.threads, .workspace = frame.workspace});
+    native::backward(plan.isa, {.dy = args.dy,
+                                .x = args.x,
+                                .weight = args.weight,
+                                .rstd = args.rstd,
+                                .dx = args.dx,
+                                .dweight = args.dweight,
+                                .eps = static_cast<float>(args.eps),
+                                .variant = plan.variant,
+                                .threads = plan.threads,
+                                .workspace = frame.workspace});
     return {};
   }
 };
@@ -92,6 +118,8 @@ ImplementationInfo info(const char* operation) {
 }  // namespace
 
 Implementation native_forward() { return make_implementation<Forward>(info("rms_norm")); }
-Implementation native_backward() { return make_implementation<Backward>(info("rms_norm_backward")); }
+Implementation native_backward() {
+  return make_implementation<Backward>(info("rms_norm_backward"));
+}
 
 }  // namespace kw::ops::rms_norm

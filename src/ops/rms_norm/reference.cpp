@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formulas of contract.hpp, one element at a time in double: an oracle, and the definition of the
-// variants' rounding steps. Serves every layout and, for oracles and gradient checks, f64.
+// The formulas of contract.hpp, one element at a time in double: an oracle, and the definition of
+// the variants' rounding steps. Serves every layout and, for oracles and gradient checks, f64.
 #include <cmath>
 #include <memory>
 
@@ -70,12 +70,16 @@ struct Row {
   std::int64_t offset, stride;
 
   Row(const TensorView& v, std::int64_t row)
-      : view(v), offset(row_offset(v, row, 1)), stride(v.strides[static_cast<std::size_t>(v.rank - 1)]) {}
+      : view(v),
+        offset(row_offset(v, row, 1)),
+        stride(v.strides[static_cast<std::size_t>(v.rank - 1)]) {}
   double operator[](std::int64_t c) const noexcept { return load(view, offset + c * stride); }
   void set(std::int64_t c, double value) const noexcept { store(view, offset + c * stride, value); }
 };
 
-std::int64_t columns(const TensorView& x) noexcept { return x.sizes[static_cast<std::size_t>(x.rank - 1)]; }
+std::int64_t columns(const TensorView& x) noexcept {
+  return x.sizes[static_cast<std::size_t>(x.rank - 1)];
+}
 
 std::int64_t row_count(const TensorView& x) noexcept {
   std::int64_t rows = 1;
@@ -89,7 +93,9 @@ double reciprocal_rms(const Row& x, std::int64_t count, double eps) noexcept {
   return 1 / std::sqrt(sum / static_cast<double>(count) + eps);
 }
 
-double weight_at(const TensorView& weight, std::int64_t c) noexcept { return load(weight, c * weight.strides[0]); }
+double weight_at(const TensorView& weight, std::int64_t c) noexcept {
+  return load(weight, c * weight.strides[0]);
+}
 
 void forward(Variant variant, const Args& args) noexcept {
   const std::int64_t count = columns(args.x), rows = row_count(args.x);
@@ -127,13 +133,15 @@ void backward(Variant variant, const BackwardArgs& args) {
   std::vector<double> dweight(args.dweight.present() ? static_cast<std::size_t>(count) : 0);
   for (std::int64_t row = 0; row < rows; ++row) {
     const Row dy(args.dy, row), x(args.x, row);
-    const double r = args.rstd.present() ? load(args.rstd, row_offset(args.rstd, row, 0)) : reciprocal_rms(x, count, args.eps);
+    const double r = args.rstd.present() ? load(args.rstd, row_offset(args.rstd, row, 0))
+                                         : reciprocal_rms(x, count, args.eps);
     double mean = 0;
     for (std::int64_t c = 0; c < count; ++c) mean += upstream(variant, args, dy, c) * x[c] * r;
     mean /= static_cast<double>(count);
     for (std::int64_t c = 0; c < count; ++c) {
       if (!dweight.empty()) dweight[static_cast<std::size_t>(c)] += dy[c] * x[c] * r;
-      if (args.dx.present()) Row(args.dx, row).set(c, r * (upstream(variant, args, dy, c) - x[c] * r * mean));
+      if (args.dx.present())
+        Row(args.dx, row).set(c, r * (upstream(variant, args, dy, c) - x[c] * r * mean));
     }
   }
   for (std::size_t c = 0; c < dweight.size(); ++c) {
@@ -145,7 +153,9 @@ void backward(Variant variant, const BackwardArgs& args) {
 struct ReferenceCfg {
   Variant variant;
 };
-std::string cfg_text(const ReferenceCfg& cfg) { return "{.variant = " + std::to_string(static_cast<int>(cfg.variant)) + "}"; }
+std::string cfg_text(const ReferenceCfg& cfg) {
+  return "{.variant = " + std::to_string(static_cast<int>(cfg.variant)) + "}";
+}
 
 template <typename ArgsType, auto kCompute>
 struct Reference {
@@ -155,8 +165,12 @@ struct Reference {
 
   static std::optional<Rejection> supports(const Problem&, const Hardware&) { return std::nullopt; }
   static WorkspaceSize workspace(const Problem&) { return {}; }
-  static Cfg choose(const Problem& problem, const Hardware&, const CfgPins&) { return {static_cast<Variant>(problem.variant)}; }
-  static std::unique_ptr<Plan> prepare(const Cfg& cfg, PrepareRequest&) { return std::make_unique<Plan>(cfg); }
+  static Cfg choose(const Problem& problem, const Hardware&, const CfgPins&) {
+    return {static_cast<Variant>(problem.variant)};
+  }
+  static std::unique_ptr<Plan> prepare(const Cfg& cfg, PrepareRequest&) {
+    return std::make_unique<Plan>(cfg);
+  }
   static Status launch(const Plan& plan, const Args& args, const LaunchFrame&) noexcept {
     try {
       kCompute(plan.variant, args);
@@ -181,7 +195,11 @@ ImplementationInfo info(const char* operation) {
 
 }  // namespace
 
-Implementation reference_forward() { return make_implementation<Reference<Args, forward>>(info("rms_norm")); }
-Implementation reference_backward() { return make_implementation<Reference<BackwardArgs, backward>>(info("rms_norm_backward")); }
+Implementation reference_forward() {
+  return make_implementation<Reference<Args, forward>>(info("rms_norm"));
+}
+Implementation reference_backward() {
+  return make_implementation<Reference<BackwardArgs, backward>>(info("rms_norm_backward"));
+}
 
 }  // namespace kw::ops::rms_norm

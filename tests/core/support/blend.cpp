@@ -20,7 +20,9 @@ struct Simple {
   static std::optional<Rejection> supports(const Problem&, const Hardware&) { return std::nullopt; }
   static WorkspaceSize workspace(const Problem&) { return {}; }
   static Cfg choose(const Problem&, const Hardware&, const CfgPins&) { return {}; }
-  static std::unique_ptr<Plan> prepare(const Cfg&, PrepareRequest&) { return std::make_unique<Plan>(); }
+  static std::unique_ptr<Plan> prepare(const Cfg&, PrepareRequest&) {
+    return std::make_unique<Plan>();
+  }
   static PlanFacts describe(const Plan&) { return {}; }
 };
 
@@ -36,13 +38,16 @@ struct Careful : Simple<ScaleArgs> {
   static Status launch(const Plan&, const Args& args, const LaunchFrame& frame) noexcept {
     auto* memory = static_cast<unsigned char*>(frame.workspace);
     if (memory == nullptr) return bad_workspace("careful: no workspace");
-    if (reinterpret_cast<std::uintptr_t>(memory) % kWorkspaceAlignment != 0) return bad_workspace("careful: misaligned");
-    if (std::any_of(memory, memory + kZeroed, [](unsigned char c) { return c != 0; })) return bad_workspace("careful: not zero");
+    if (reinterpret_cast<std::uintptr_t>(memory) % kWorkspaceAlignment != 0)
+      return bad_workspace("careful: misaligned");
+    if (std::any_of(memory, memory + kZeroed, [](unsigned char c) { return c != 0; }))
+      return bad_workspace("careful: not zero");
     const std::int64_t columns = args.x.sizes[static_cast<std::size_t>(args.x.rank - 1)];
     // Uses what it has, and leaves the promise: counters zero, scratch dirty.
     std::memset(memory, 0x5A, static_cast<std::size_t>(kZeroed + 4 * columns));
     for (std::int64_t i = 0; i < args.x.numel(); ++i) {
-      static_cast<float*>(args.y.data)[i] = static_cast<float>(args.scale) * static_cast<const float*>(args.x.data)[i];
+      static_cast<float*>(args.y.data)[i] =
+          static_cast<float>(args.scale) * static_cast<const float*>(args.x.data)[i];
     }
     std::memset(memory, 0, kZeroed);
     return {};
@@ -70,7 +75,8 @@ struct Composite : Simple<ArgsType> {
   }
   static PlanFacts describe(const Plan& plan) {
     PlanFacts facts;
-    for (const PreparedPart* part : plan.parts) facts.emplace_back(part->contract().operation, part->implementation());
+    for (const PreparedPart* part : plan.parts)
+      facts.emplace_back(part->contract().operation, part->implementation());
     return facts;
   }
 };
@@ -87,7 +93,8 @@ struct Buffered : Composite<AffineArgs> {
     if (const Status status = plan.parts[0]->launch(&first, frame); !status) return status;
     const ShiftArgs second{args.y, args.y, args.shift};
     if (const Status status = plan.parts[1]->launch(&second, frame); !status) return status;
-    if (std::any_of(mark, mark + kOwn, [](unsigned char c) { return c != 0x3C; })) return bad_workspace("buffered: a part wrote over it");
+    if (std::any_of(mark, mark + kOwn, [](unsigned char c) { return c != 0x3C; }))
+      return bad_workspace("buffered: a part wrote over it");
     return {};
   }
   static std::vector<Problem> parts(const Problem& whole, const ContractSource& contracts) {
@@ -146,7 +153,9 @@ void BlendArgs::visit(Recorder& v) {
   v.output("high", high, "[*]", "acc(T)", "greatest of each row").group("bounds");
   v.output("rstd", rstd, "[*]", "acc(T)", "for the backward").saved();
   v.scalar("eps", eps, "small").range(0, 1);
-  v.scalar("gain", gain, "multiplies").range(-100, 100).defaults_to([](const Problem& p) { return 1.0 / static_cast<double>(p.size("C")); });
+  v.scalar("gain", gain, "multiplies").range(-100, 100).defaults_to([](const Problem& p) {
+    return 1.0 / static_cast<double>(p.size("C"));
+  });
   v.scalar("window", window, "kept rows").range(1, 1 << 20).static_value();
   v.scalar("G", G, "groups of the table").range(1, 16);
   v.scalar("sharpness", sharpness, "enters the specialization").range(0, 1e9).static_value();
@@ -155,15 +164,21 @@ void BlendArgs::visit(Recorder& v) {
 }
 
 const Contract& BlendArgs::contract() {
-  static const Contract kContract = make_contract<BlendArgs>({
-      .operation = "blend", .summary = "a test operation with everything", .version = 3,
-      .variants = {{"weighted", "with weight", ToleranceClass::kTwoRoundings}, {"bare", "without", ToleranceClass::kOneRounding}},
-      .numerical_mode = "f32", .backward = {}, .field = {},
-      .constrain = [](const Problem& p) -> std::optional<std::string> {
-        if (!p.has("window") || p.number("flip") == 0) return std::nullopt;
-        return "window and flip exclude each other; leave one out";
-      },
-      .flops = [](const Problem& p) { return 3.0 * static_cast<double>(p.rows()); }, .bytes = nullptr});
+  static const Contract kContract = make_contract<BlendArgs>(
+      {.operation = "blend",
+       .summary = "a test operation with everything",
+       .version = 3,
+       .variants = {{"weighted", "with weight", ToleranceClass::kTwoRoundings},
+                    {"bare", "without", ToleranceClass::kOneRounding}},
+       .numerical_mode = "f32",
+       .backward = {},
+       .field = {},
+       .constrain = [](const Problem& p) -> std::optional<std::string> {
+         if (!p.has("window") || p.number("flip") == 0) return std::nullopt;
+         return "window and flip exclude each other; leave one out";
+       },
+       .flops = [](const Problem& p) { return 3.0 * static_cast<double>(p.rows()); },
+       .bytes = nullptr});
   return kContract;
 }
 

@@ -13,13 +13,13 @@ namespace kw::toy {
 enum class Edge : int { kWrap, kClamp, kZero };
 
 struct BlendArgs {
-  TensorView x;       // [*, C]
-  TensorView weight;  // [C]; only in weighted
-  TensorView label;   // [*]; optional
-  TensorView table;   // [K*G, 2*C+1]; optional
-  TensorView y;       // [*, C], as x or f32
+  TensorView x;          // [*, C]
+  TensorView weight;     // [C]; only in weighted
+  TensorView label;      // [*]; optional
+  TensorView table;      // [K*G, 2*C+1]; optional
+  TensorView y;          // [*, C], as x or f32
   TensorView low, high;  // [*], group "bounds"
-  TensorView rstd;    // [*], saved
+  TensorView rstd;       // [*], saved
   double eps = 1e-6;
   std::optional<double> gain;  // 1 / C
   std::optional<std::int64_t> window;
@@ -40,9 +40,9 @@ std::unique_ptr<Catalog> make_full_catalog();
 
 // Third parties for "scale" and "affine", to register before the catalog freezes:
 // "cpu.careful.scale" needs 192 zeroed bytes and C floats, fails unless the zeros are zero, and
-// scribbles over the rest; "cpu.nested.scale" is composed of affine with own scratch; "cpu.cyclic.scale"
-// is composed of itself; "cpu.buffered.affine" is composed like the in-tree one with own scratch;
-// "cpu.greedy.affine" wrongly asks for zeroed bytes of its own.
+// scribbles over the rest; "cpu.nested.scale" is composed of affine with own scratch;
+// "cpu.cyclic.scale" is composed of itself; "cpu.buffered.affine" is composed like the in-tree one
+// with own scratch; "cpu.greedy.affine" wrongly asks for zeroed bytes of its own.
 void register_watchful(Catalog& catalog);
 
 // The status code of a launch that found its workspace wrong.

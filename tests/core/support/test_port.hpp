@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CPU as core sees one: workspace per thread of calling, a capture flag, and a count of everything
-// that was asked of it. Needs no runtime.
+// A CPU as core sees one: workspace per thread of calling, a capture flag, and a count of
+// everything that was asked of it. Needs no runtime.
 #pragma once
 
 #include <algorithm>
@@ -42,14 +42,16 @@ class TestPort final : public DevicePort {
     if (block.bytes >= bytes && block.zeroed >= zeroed_bytes) return;
     block.bytes = std::max(bytes, block.bytes);
     block.zeroed = std::max(zeroed_bytes, block.zeroed);
-    block.memory.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(block.bytes), kAlignment)));
+    block.memory.reset(
+        static_cast<std::byte*>(::operator new(static_cast<std::size_t>(block.bytes), kAlignment)));
     std::memset(block.memory.get(), 0xA5, static_cast<std::size_t>(block.bytes));
     std::memset(block.memory.get(), 0, static_cast<std::size_t>(block.zeroed));
   }
   void* workspace(void* stream, std::int64_t bytes, std::int64_t zeroed_bytes) noexcept override {
     const std::lock_guard lock(mutex_);
     const auto it = blocks_.find({stream, std::this_thread::get_id()});
-    const bool fits = it != blocks_.end() && it->second.bytes >= bytes && it->second.zeroed >= zeroed_bytes;
+    const bool fits =
+        it != blocks_.end() && it->second.bytes >= bytes && it->second.zeroed >= zeroed_bytes;
     return fits ? it->second.memory.get() : nullptr;
   }
 

@@ -56,24 +56,29 @@ void push(const PushArgs& args, const LaunchFrame&) noexcept {
 }
 
 void scale(const ScaleArgs& args, const LaunchFrame&) noexcept {
-  for (std::int64_t i = 0; i < args.x.numel(); ++i) floats(args.y)[i] = static_cast<float>(args.scale) * floats(args.x)[i];
+  for (std::int64_t i = 0; i < args.x.numel(); ++i)
+    floats(args.y)[i] = static_cast<float>(args.scale) * floats(args.x)[i];
 }
 
 void shift(const ShiftArgs& args, const LaunchFrame&) noexcept {
-  for (std::int64_t i = 0; i < args.x.numel(); ++i) floats(args.y)[i] = floats(args.x)[i] + static_cast<float>(args.shift);
+  for (std::int64_t i = 0; i < args.x.numel(); ++i)
+    floats(args.y)[i] = floats(args.x)[i] + static_cast<float>(args.shift);
 }
 
 // Rows of at most 64, to have something that rejects.
 struct Narrow : Plain<ScaleArgs, scale> {
   static std::optional<Rejection> supports(const Problem& problem, const Hardware&) {
     if (problem.size("C") <= 64) return std::nullopt;
-    return Rejection{Rejection::Code::kShape, "C = " + std::to_string(problem.size("C")) + " is above 64"};
+    return Rejection{Rejection::Code::kShape,
+                     "C = " + std::to_string(problem.size("C")) + " is above 64"};
   }
 };
 
 // Needs scratch that it leaves zero.
 struct Scratch : Plain<ScaleArgs, scale> {
-  static WorkspaceSize workspace(const Problem& problem) { return {4 * std::max<std::int64_t>(problem.rows(), 0) + 64, 64}; }
+  static WorkspaceSize workspace(const Problem& problem) {
+    return {4 * std::max<std::int64_t>(problem.rows(), 0) + 64, 64};
+  }
   static Status launch(const Plan&, const ScaleArgs& args, const LaunchFrame& frame) noexcept {
     if (frame.workspace == nullptr) return failed(StatusCode::kInternal, "scratch: no workspace");
     scale(args, frame);
@@ -100,7 +105,9 @@ struct Composed {
     const ShiftArgs second{args.y, args.y, args.shift};
     return plan.shift->launch(&second, frame);
   }
-  static PlanFacts describe(const Plan& plan) { return {{"scale", plan.scale->implementation()}, {"shift", plan.shift->implementation()}}; }
+  static PlanFacts describe(const Plan& plan) {
+    return {{"scale", plan.scale->implementation()}, {"shift", plan.shift->implementation()}};
+  }
 
   static std::vector<Problem> parts(const Problem& whole, const ContractSource& contracts) {
     std::vector<Problem> list;
@@ -133,8 +140,17 @@ void rows_of(Recorder& v) { v.symbol("C", Variability::kStatic, 1, 65536, "colum
 
 template <typename Args>
 Contract plain_contract(const char* operation) {
-  return make_contract<Args>({.operation = operation, .summary = "a test operation", .version = 1, .variants = {{"standard", "the only one", ToleranceClass::kOneRounding}},
-                              .numerical_mode = "f32", .backward = {}, .field = {}, .constrain = nullptr, .flops = nullptr, .bytes = nullptr});
+  return make_contract<Args>(
+      {.operation = operation,
+       .summary = "a test operation",
+       .version = 1,
+       .variants = {{"standard", "the only one", ToleranceClass::kOneRounding}},
+       .numerical_mode = "f32",
+       .backward = {},
+       .field = {},
+       .constrain = nullptr,
+       .flops = nullptr,
+       .bytes = nullptr});
 }
 
 }  // namespace
@@ -146,7 +162,9 @@ void SumListArgs::visit(Recorder& v) {
   v.output("scaled", scaled, "[*, C]", "T", "factor times each part");
   v.output("peak", peak, "[2*C+1]", "f32", "an optional output of composite shape").optional();
   v.scalar("factor", factor, "multiplies each part").range(-1e6, 1e6);
-  v.scalar("bias", bias, "defaults from the shape").defaults_to([](const Problem& p) { return 1.0 / static_cast<double>(p.size("C")); });
+  v.scalar("bias", bias, "defaults from the shape").defaults_to([](const Problem& p) {
+    return 1.0 / static_cast<double>(p.size("C"));
+  });
 }
 
 const Contract& SumListArgs::contract() {
@@ -165,15 +183,25 @@ void PushArgs::visit(Recorder& v) {
 }
 
 const Contract& PushArgs::contract() {
-  static const Contract kContract = make_contract<PushArgs>({
-      .operation = "push", .summary = "a test operation with state", .version = 1,
-      .variants = {{"standard", "append", ToleranceClass::kMovement}, {"strict", "append, S even", ToleranceClass::kMovement}},
-      .numerical_mode = "f32", .backward = {}, .field = {.name = "push_backend", .aliases = {}, .value_prefix = {}, .deprecated_values = {}, .variant_names = {}},
-      .constrain = [](const Problem& p) -> std::optional<std::string> {
-        if (p.variant_name() != "strict" || p.size("S") % 2 == 0) return std::nullopt;
-        return "S = " + std::to_string(p.size("S")) + " must be even";
-      },
-      .flops = nullptr, .bytes = nullptr});
+  static const Contract kContract = make_contract<PushArgs>(
+      {.operation = "push",
+       .summary = "a test operation with state",
+       .version = 1,
+       .variants = {{"standard", "append", ToleranceClass::kMovement},
+                    {"strict", "append, S even", ToleranceClass::kMovement}},
+       .numerical_mode = "f32",
+       .backward = {},
+       .field = {.name = "push_backend",
+                 .aliases = {},
+                 .value_prefix = {},
+                 .deprecated_values = {},
+                 .variant_names = {}},
+       .constrain = [](const Problem& p) -> std::optional<std::string> {
+         if (p.variant_name() != "strict" || p.size("S") % 2 == 0) return std::nullopt;
+         return "S = " + std::to_string(p.size("S")) + " must be even";
+       },
+       .flops = nullptr,
+       .bytes = nullptr});
   return kContract;
 }
 
@@ -213,23 +241,29 @@ const Contract& AffineArgs::contract() {
 
 std::unique_ptr<Catalog> make_catalog() {
   auto catalog = std::make_unique<Catalog>();
-  catalog->add({&SumListArgs::contract(), {make_implementation<Plain<SumListArgs, sum_list>>(info("cpu.plain.sum_list", "plain", "loops"))}});
+  catalog->add({&SumListArgs::contract(),
+                {make_implementation<Plain<SumListArgs, sum_list>>(
+                    info("cpu.plain.sum_list", "plain", "loops"))}});
   ImplementationInfo only_standard = info("cpu.standard_only.push", "standard_only", "one variant");
   only_standard.variants = {"standard"};
-  catalog->add({&PushArgs::contract(),
-                {make_implementation<Plain<PushArgs, push>>(cuda_info("cuda.fast.push", "fast", 90)),
-                 make_implementation<Plain<PushArgs, push>>(cuda_info("cuda.slow.push", "slow", 80)),
-                 make_implementation<Plain<PushArgs, push>>(std::move(only_standard)),
-                 make_implementation<Plain<PushArgs, push>>(info("cpu.plain.push", "plain", "loops"))}});
+  catalog->add(
+      {&PushArgs::contract(),
+       {make_implementation<Plain<PushArgs, push>>(cuda_info("cuda.fast.push", "fast", 90)),
+        make_implementation<Plain<PushArgs, push>>(cuda_info("cuda.slow.push", "slow", 80)),
+        make_implementation<Plain<PushArgs, push>>(std::move(only_standard)),
+        make_implementation<Plain<PushArgs, push>>(info("cpu.plain.push", "plain", "loops"))}});
   ImplementationInfo oracle = info("cpu.oracle.scale", "oracle", "bound only when named");
   oracle.explicit_only = true;
-  catalog->add({&ScaleArgs::contract(),
-                {make_implementation<Narrow>(info("cpu.narrow.scale", "narrow", "C <= 64")),
-                 make_implementation<Plain<ScaleArgs, scale>>(info("cpu.plain.scale", "plain", "loops")),
-                 make_implementation<Scratch>(info("cpu.scratch.scale", "scratch", "needs workspace")),
-                 make_implementation<Plain<ScaleArgs, scale>>(std::move(oracle)),
-                 make_implementation<Scratch>(cuda_info("cuda.scratch.scale", "scratch", 80))}});
-  catalog->add({&ShiftArgs::contract(), {make_implementation<Plain<ShiftArgs, shift>>(info("cpu.plain.shift", "plain", "loops"))}});
+  catalog->add(
+      {&ScaleArgs::contract(),
+       {make_implementation<Narrow>(info("cpu.narrow.scale", "narrow", "C <= 64")),
+        make_implementation<Plain<ScaleArgs, scale>>(info("cpu.plain.scale", "plain", "loops")),
+        make_implementation<Scratch>(info("cpu.scratch.scale", "scratch", "needs workspace")),
+        make_implementation<Plain<ScaleArgs, scale>>(std::move(oracle)),
+        make_implementation<Scratch>(cuda_info("cuda.scratch.scale", "scratch", 80))}});
+  catalog->add(
+      {&ShiftArgs::contract(),
+       {make_implementation<Plain<ShiftArgs, shift>>(info("cpu.plain.shift", "plain", "loops"))}});
   ImplementationInfo composed = info("cpu.composed.affine", "composed", "scale, then shift");
   composed.parts = Composed::parts;
   catalog->add({&AffineArgs::contract(), {make_implementation<Composed>(std::move(composed))}});

@@ -61,8 +61,8 @@ struct AffineArgs {
   static const Contract& contract();
 };
 
-// All five, f32 on the CPU, plus "cuda.fast.push" (capability 90) and "cuda.slow.push" (80) for a fake
-// device, and "cpu.narrow.scale", which accepts C <= 64 and ranks first.
+// All five, f32 on the CPU, plus "cuda.fast.push" (capability 90) and "cuda.slow.push" (80) for a
+// fake device, and "cpu.narrow.scale", which accepts C <= 64 and ranks first.
 std::unique_ptr<Catalog> make_catalog();
 
 // How often any implementation of "scale" was prepared; tests compare before and after.
