@@ -41,7 +41,7 @@ test quick: configure
 
 check: configure
 	@tools/setup.sh check
-	@$(PYTHON) tools/check.py --build $(RELEASE)
+	@$(PYTHON) tools/check.py --build $(RELEASE) $(ARGS)
 
 format:
 	@tools/setup.sh check

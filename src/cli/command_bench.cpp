@@ -21,9 +21,11 @@ std::string duration_text(double ns) {
   return fmt::format("{:.1f} ns", ns);
 }
 
-std::string median_of(const suite::BenchRow& row, std::string_view protocol, bool with_interval) {
-  const auto timing = std::find_if(row.timings.begin(), row.timings.end(),
-                                   [&](const suite::Timing& t) { return t.protocol == protocol; });
+// `kind` ends the protocol's name: "cold" is "wall_cold" or "device_cold".
+std::string median_of(const suite::BenchRow& row, std::string_view kind, bool with_interval) {
+  const auto timing =
+      std::find_if(row.timings.begin(), row.timings.end(),
+                   [&](const suite::Timing& t) { return t.protocol.ends_with(kind); });
   if (timing == row.timings.end()) return "-";
   const suite::Statistics& figures = timing->nanoseconds;
   const std::string median = duration_text(figures.median);
@@ -42,8 +44,8 @@ void print_rows(const suite::BenchReport& report, const Console& console) {
   for (const suite::BenchRow& row : report.rows) {
     const suite::CaseResult& result = row.numerics;
     const bool timed = !row.timings.empty();
-    table.add({status_cell(result.status), result.implementation, median_of(row, "wall_cold", true),
-               median_of(row, "wall_hot", false), median_of(row, "call", false),
+    table.add({status_cell(result.status), result.implementation, median_of(row, "cold", true),
+               median_of(row, "hot", false), median_of(row, "call", false),
                timed ? fmt::format("{:.2f}", row.gigabytes_per_second) : "-",
                timed ? fmt::format("{:.0f} %", 100 * row.roof_share) : "-", result.problem,
                Cell(join(row.flags), Style::kWarning)});

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "kernelwright/backend/cuda/cuda_device.hpp"
+#include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
 #include "kernelwright/cli/request.hpp"
@@ -32,6 +34,8 @@ struct Absence {
 struct Diagnosis {
   std::optional<Hardware> cpu;  // nothing: it could not be opened, and a problem says why
   runtime::MemoryInfo memory;
+  std::vector<Hardware> cuda;
+  std::string cuda_compiler;  // "" when no device needs one, or there is none
   std::vector<CacheFact> caches;
   std::vector<EnvironmentRow> environment;
   std::vector<std::string> libraries;
@@ -67,8 +71,22 @@ void examine_device(Diagnosis& diagnosis, Catalog& catalog) {
   const Context context(catalog, settings_of({}, catalog, {}), *device);
 }
 
+// Devices without a compiler still run what packs and caches hold.
+void examine_cuda(Diagnosis& diagnosis) {
+  diagnosis.cuda = runtime::cuda_devices();
+  if (diagnosis.cuda.empty()) return;
+  try {
+    diagnosis.cuda_compiler = jit::cuda_toolchain().description();
+  } catch (const Error& error) {
+    diagnosis.problems.push_back(
+        {false, error.what(), "until then only kernels of packs and caches run on cuda"});
+  }
+}
+
 void examine_absences(Diagnosis& diagnosis, const Catalog& catalog) {
-  diagnosis.absent.push_back({"device cuda", "this build has no cuda backend"});
+  if (diagnosis.cuda.empty()) {
+    diagnosis.absent.push_back({"device cuda", runtime::cuda_absence()});
+  }
   diagnosis.absent.push_back({"device npu", "in the vocabulary only; a plugin may serve it"});
   for (const Exclusion& exclusion : catalog.exclusions()) {
     diagnosis.absent.push_back({exclusion.implementation, exclusion.reason});
@@ -105,6 +123,8 @@ Diagnosis diagnose() {
   guarded(diagnosis, "correct or unset the variable", [&] { examine_environment(diagnosis); });
   guarded(diagnosis, "correct or unset the variable that the message names",
           [&] { examine_device(diagnosis, catalog); });
+  guarded(diagnosis, "correct or unset the variable that the message names",
+          [&] { examine_cuda(diagnosis); });
   examine_absences(diagnosis, catalog);
   diagnosis.caches = processor_caches();
   diagnosis.libraries = loaded_libraries();
@@ -131,6 +151,15 @@ std::string device_table(const Diagnosis& diagnosis, bool colour) {
     caches.push_back(fmt::format("{} {} (processors {})", cache.name, cache.size, cache.shared_by));
   }
   if (!caches.empty()) table.add({"caches", join(caches)});
+  for (const Hardware& cuda : diagnosis.cuda) {
+    table.add({fmt::format("cuda:{}", cuda.index),
+               fmt::format("{}, {}, {} multiprocessors", cuda.model,
+                           capability_text(cuda.kind, cuda.capability), cuda.units)});
+  }
+  if (const int version = runtime::cuda_driver_version(); version > 0) {
+    table.add({"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)});
+  }
+  if (!diagnosis.cuda_compiler.empty()) table.add({"compiler", diagnosis.cuda_compiler});
   return table.text(colour);
 }
 
@@ -189,6 +218,16 @@ Json to_json(const Diagnosis& diagnosis) {
           {{"name", cache.name}, {"size", cache.size}, {"shared_by", cache.shared_by}});
     }
   }
+  for (const Hardware& cuda : diagnosis.cuda) {
+    json["devices"].push_back({{"name", fmt::format("cuda:{}", cuda.index)},
+                               {"model", cuda.model},
+                               {"capability", cuda.capability},
+                               {"features", cuda.features},
+                               {"multiprocessors", cuda.units},
+                               {"last_level_cache_bytes", cuda.last_level_cache_bytes}});
+  }
+  json["cuda"] = {{"driver", runtime::cuda_driver_version()},
+                  {"compiler", diagnosis.cuda_compiler}};
   json["environment"] = Json::array();
   for (const EnvironmentRow& row : diagnosis.environment) {
     json["environment"].push_back(

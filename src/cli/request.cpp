@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernelwright/backend/cpu/cpu_device.hpp"
+#include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/core/environment.hpp"
@@ -127,12 +128,18 @@ Settings settings_of(const Flags& flags, const Catalog& catalog,
 std::unique_ptr<runtime::Device> open_device(const Flags& flags) {
   const std::string text = flags.device.empty() ? "cpu" : flags.device;
   const runtime::DeviceName name = runtime::parse_device_name(text);
-  if (name.kind != DeviceKind::kCpu) {
-    fail(Code::kEnvironment,
-         "device '{}': this build has no {} backend; it has cpu. `kw doctor` says what is there",
-         text, device_kind_name(name.kind));
+  switch (name.kind) {
+    case DeviceKind::kCpu:
+      return std::make_unique<runtime::CpuDevice>();
+    case DeviceKind::kCuda:
+      return std::make_unique<runtime::CudaDevice>(name.index);
+    case DeviceKind::kNpu:
+      break;
   }
-  return std::make_unique<runtime::CpuDevice>();
+  fail(Code::kEnvironment,
+       "device '{}': this build has no {} backend; it has cpu and cuda. `kw doctor` says what is "
+       "there",
+       text, device_kind_name(name.kind));
 }
 
 void require_implementation(const Flags& flags, const Catalog& catalog,

@@ -18,7 +18,8 @@
 namespace kw::suite {
 namespace {
 
-constexpr double kColdFactor = 3;  // last-level caches that a rotation covers
+constexpr double kColdFactor = 4;         // last-level caches that a rotation covers
+constexpr std::int64_t kGraphCalls = 64;  // at least; a replay's own cost is shared by so many
 constexpr std::int64_t kMaxSets = 4096;
 constexpr double kImplausible = 1.02;  // of the measured roof
 
@@ -123,7 +124,9 @@ class BenchRun {
 
   void time(TargetRunner& runner, const Case& spec, BenchRow& row) {
     for (const Protocol protocol : request_.protocols) {
-      if (protocol == Protocol::kWall)
+      if (protocol == Protocol::kWall && platform_.device.has_graphs())
+        time_graphs(runner, spec, row);
+      else if (protocol == Protocol::kWall)
         time_wall(runner, spec, row);
       else
         time_call(runner, spec, row);
@@ -139,22 +142,69 @@ class BenchRun {
     platform_.device.synchronize(nullptr);
   }
 
-  void time_wall(TargetRunner& runner, const Case& spec, BenchRow& row) {
-    const double cache = static_cast<double>(platform_.device.hardware().last_level_cache_bytes);
+  double cache_bytes() const {
+    return static_cast<double>(platform_.device.hardware().last_level_cache_bytes);
+  }
+
+  // Sets of buffers that one rotation walks.
+  std::int64_t rotation(const BenchRow& row) const {
     const double needed = std::max(row.bytes, 1.0);
-    const auto count = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(kColdFactor * cache / needed) + 2, 2, kMaxSets);
+    return std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(kColdFactor * cache_bytes() / needed) + 2, 2, kMaxSets);
+  }
+
+  void time_wall(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    const std::int64_t count = rotation(row);
     BufferSets sets(spec, count, platform_);
     ready(runner, spec.problem);
 
     Timing cold =
         take_samples("wall_cold", rule_, [&](std::int64_t n) { call(runner, sets.arguments(n)); });
-    cold.working_set_bytes = row.bytes * static_cast<double>(count);
-    if (cold.working_set_bytes < kColdFactor * cache) cold.flags.emplace_back("not_cold");
     Timing hot =
         take_samples("wall_hot", rule_, [&](std::int64_t) { call(runner, sets.arguments(0)); });
-    hot.working_set_bytes = row.bytes;
     for (std::int64_t n = 0; n < count; ++n) call(runner, sets.arguments(n));
+    report_times(runner, row, sets, std::move(cold), std::move(hot));
+  }
+
+  // Device time between events around a replay, without what the host takes to enqueue.
+  void time_graphs(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    runtime::Device& device = platform_.device;
+    const std::int64_t count = rotation(row);
+    BufferSets sets(spec, count, platform_);
+    const WorkspaceSize workspace = runner.bound().prepare(spec.problem);
+    const runtime::OwnedStream stream(device);
+    if (workspace.bytes > 0)
+      device.reserve_workspace(stream.handle(), workspace.bytes, workspace.zeroed_bytes);
+    device.synchronize(nullptr);  // the stream does not wait for uploads
+
+    const std::int64_t calls = (kGraphCalls + count - 1) / count * count;
+    const auto begin = device.create_event(), end = device.create_event();
+    const auto time_replays = [&](const char* protocol, std::int64_t distinct) {
+      runtime::Capture capture(device, stream.handle());
+      for (std::int64_t n = 0; n < calls; ++n)
+        throw_if_failed(runner.bound().call_on(sets.arguments(n % distinct), stream.handle()));
+      const auto graph = capture.finish();
+      Timing timing = collect_samples(protocol, rule_, [&] {
+        begin->record(stream.handle());
+        graph->launch(stream.handle());
+        end->record(stream.handle());
+        end->synchronize();
+        return end->elapsed_ns_since(*begin) / static_cast<double>(calls);
+      });
+      timing.calls_per_sample = static_cast<int>(calls);
+      return timing;
+    };
+    Timing cold = time_replays("device_cold", count);
+    Timing hot = time_replays("device_hot", 1);
+    report_times(runner, row, sets, std::move(cold), std::move(hot));
+  }
+
+  // `cold` walked all sets, `hot` the first.
+  void report_times(TargetRunner& runner, BenchRow& row, BufferSets& sets, Timing cold,
+                    Timing hot) {
+    cold.working_set_bytes = row.bytes * static_cast<double>(sets.count());
+    if (cold.working_set_bytes < kColdFactor * cache_bytes()) cold.flags.emplace_back("not_cold");
+    hot.working_set_bytes = row.bytes;
     if (runner.bound().implementation().info.deterministic && !sets.outputs_agree()) {
       row.numerics.status = CaseStatus::kFailed;
       row.numerics.reason = Reason::kNondeterministic;

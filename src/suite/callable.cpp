@@ -55,7 +55,12 @@ BoundImplementation::BoundImplementation(Catalog& catalog, DevicePort& port,
       contract_(contract),
       pins_(pins),
       context_(catalog, settings_for(catalog, implementation, contract, mode, overrides), port),
-      slots_(contract.variants.size()) {}
+      slots_(contract.variants.size()) {
+  auto* const device = mode == Mode::kGraph ? dynamic_cast<runtime::Device*>(&port) : nullptr;
+  if (device == nullptr || !device->has_graphs()) return;
+  graph_device_ = device;
+  graph_stream_ = runtime::OwnedStream(*device);
+}
 
 BoundImplementation::~BoundImplementation() = default;
 
@@ -113,12 +118,30 @@ WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
   }
   slot_ = slot.get();
   binding_ = &binding;
+  if (graph_device_ != nullptr && recipe.workspace.bytes > 0)
+    graph_device_->reserve_workspace(graph_stream_.handle(), recipe.workspace.bytes,
+                                     recipe.workspace.zeroed_bytes);
   return recipe.workspace;
 }
 
 Status BoundImplementation::call(const Arguments& arguments) noexcept {
-  if (pinned_ == nullptr) return slot_->call(contract_, arguments.data(), {});
-  return binding_->launch(*pinned_, arguments.data(), context_.device(), nullptr);
+  if (graph_device_ == nullptr) return call_on(arguments, nullptr);
+  try {
+    graph_device_->synchronize(nullptr);  // uploads; the graph's stream does not wait for them
+    runtime::Capture capture(*graph_device_, graph_stream_.handle());
+    if (const Status status = call_on(arguments, graph_stream_.handle()); !status) return status;
+    const auto graph = capture.finish();
+    if (graph->nodes().total() > 0) graph->launch(graph_stream_.handle());
+    graph_stream_.synchronize();
+    return {};
+  } catch (const std::exception& error) {
+    return failed(StatusCode::kDevice, error.what());
+  }
+}
+
+Status BoundImplementation::call_on(const Arguments& arguments, void* stream) noexcept {
+  if (pinned_ == nullptr) return slot_->call(contract_, arguments.data(), {nullptr, stream});
+  return binding_->launch(*pinned_, arguments.data(), context_.device(), stream);
 }
 
 }  // namespace kw::suite

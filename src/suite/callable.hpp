@@ -9,6 +9,7 @@
 
 #include "kernelwright/core/context.hpp"
 #include "kernelwright/core/slot.hpp"
+#include "kernelwright/runtime/device.hpp"
 #include "kernelwright/suite/result.hpp"
 
 namespace kw::suite {
@@ -37,7 +38,7 @@ class BoundImplementation final : public Callable {
   // Binds `implementation` (exact name) of `operation` on `port`. `overrides` are the
   // environment's: one that would bind another implementation throws Error(kConflict); those of
   // other operations hold for parts. With pins, calls go to the plan of the pinned Cfg, without
-  // slot.
+  // slot. In graph mode, on a device that has graphs, a call is captured, replayed and awaited.
   BoundImplementation(Catalog& catalog, DevicePort& port, const Implementation& implementation,
                       const Contract& contract, const CfgPins& pins, Mode mode,
                       const std::map<std::string, std::string>& overrides);
@@ -51,6 +52,8 @@ class BoundImplementation final : public Callable {
   bool accepts(const Problem& problem) const override { return !declines(problem); }
   WorkspaceSize prepare(const Problem& problem) override;
   Status call(const Arguments& arguments) noexcept override;
+  // Enqueues one call, in whatever mode; `stream` has workspace for the prepared problem.
+  Status call_on(const Arguments& arguments, void* stream) noexcept;
   // Cfg text of the last prepared problem.
   const std::string& specialization() const noexcept { return specialization_; }
 
@@ -59,6 +62,8 @@ class BoundImplementation final : public Callable {
   const Contract& contract_;
   CfgPins pins_;
   Context context_;
+  runtime::Device* graph_device_ = nullptr;     // in graph mode, where there are graphs
+  runtime::OwnedStream graph_stream_;           // the same
   std::vector<std::unique_ptr<OpSlot>> slots_;  // one per variant, bound on first use
   OpSlot* slot_ = nullptr;                      // of the last prepared problem
   Binding* binding_ = nullptr;                  // the same

@@ -2,6 +2,7 @@
 #include "kernelwright/suite/element.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -126,9 +127,12 @@ double FloatFormat::smallest() const noexcept {
 }
 
 double FloatFormat::ulp(double value) const noexcept {
-  const double magnitude = std::fabs(value);
-  if (!(magnitude >= std::ldexp(1.0, min_exponent))) return smallest();
-  return std::ldexp(1.0, std::ilogb(std::min(magnitude, max_finite)) - (digits - 1));
+  const double magnitude = std::min(std::fabs(value), max_finite);
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
+  if (exponent < min_exponent) return smallest();
+  const int spacing = exponent - (digits - 1);
+  if (spacing < -1022) return std::ldexp(1.0, spacing);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(spacing + 1023) << 52);
 }
 
 FloatFormat float_format(DType dtype) {

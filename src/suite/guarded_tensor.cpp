@@ -77,13 +77,20 @@ GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec,
       std::fill(first, first + static_cast<std::ptrdiff_t>(bytes), true);
     });
   }
-  for (std::size_t i = 0; i < total_bytes_; ++i) image()[i] = canary(i);
+  // Elements of a tensor without gaps are written before anyone looks.
+  const bool dense = element_byte_.empty();
+  paint(0, dense ? begin_ : total_bytes_);
+  if (dense) paint(end_, total_bytes_);
 }
 
 TensorView GuardedTensor::host_view() const noexcept {
   TensorView view = view_;
   view.data = image() + base_;
   return view;
+}
+
+void GuardedTensor::paint(std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i) image()[i] = canary(i);
 }
 
 std::byte GuardedTensor::canary(std::size_t offset) const noexcept {

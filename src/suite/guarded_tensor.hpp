@@ -25,7 +25,8 @@ class GuardedTensor {
  public:
   static constexpr std::int64_t kGuardBytes = 512;
 
-  // Canaries everywhere. The base address has exactly the alignment class of `spec`.
+  // Canaries around and between elements, whose own bytes are unspecified. The base address has
+  // exactly the alignment class of `spec`.
   GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key);
 
   const TensorView& view() const noexcept { return view_; }  // on the device
@@ -51,6 +52,7 @@ class GuardedTensor {
     return host_image_.empty() ? memory_.data() : const_cast<std::byte*>(host_image_.data());
   }
   std::byte canary(std::size_t offset) const noexcept;
+  void paint(std::size_t from, std::size_t to);
   template <typename Visit>
   void each_run(Visit visit) const;
 

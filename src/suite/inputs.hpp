@@ -16,7 +16,7 @@ namespace kw::suite {
 // The tensors of a problem in guarded memory of a device, parallel to operands_of(problem).
 class PlacedTensors {
  public:
-  // Elements hold canaries until they are filled. `key` seeds those.
+  // `key` seeds the canaries.
   PlacedTensors(runtime::Device& device, const Problem& problem, std::uint64_t key);
 
   const std::vector<Operand>& operands() const noexcept { return operands_; }

@@ -54,7 +54,7 @@ struct NumericsReport {
 
 // One protocol of one problem.
 struct Timing {
-  std::string protocol;  // "wall_cold", "wall_hot", "call"
+  std::string protocol;  // "wall_cold", "device_hot", "call"
   Statistics nanoseconds;
   std::vector<double> samples;
   double working_set_bytes = 0;  // distinct bytes touched before one is touched again

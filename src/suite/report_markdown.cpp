@@ -69,9 +69,11 @@ std::string time_text(double ns) {
   return fmt::format("{:.0f} ns", ns);
 }
 
-const Timing* find_timing(const BenchRow& row, std::string_view protocol) {
-  const auto it = std::find_if(row.timings.begin(), row.timings.end(),
-                               [&](const Timing& timing) { return timing.protocol == protocol; });
+// `kind` ends the protocol's name: "cold" is "wall_cold" or "device_cold".
+const Timing* find_timing(const BenchRow& row, std::string_view kind) {
+  const auto it = std::find_if(row.timings.begin(), row.timings.end(), [&](const Timing& timing) {
+    return timing.protocol.ends_with(kind);
+  });
   return it == row.timings.end() ? nullptr : &*it;
 }
 
@@ -136,11 +138,11 @@ std::string to_markdown(const BenchReport& report) {
     if (row.timings.empty()) continue;
     std::string flags;
     for (const std::string& flag : row.flags) flags += (flags.empty() ? "" : ", ") + flag;
-    text += fmt::format(
-        "| {} | {} | {} | {} | {} | {:.2f} | {:.0f} % | {} |\n", row.numerics.implementation,
-        cell(row.numerics.problem), timing_cell(find_timing(row, "wall_cold")),
-        timing_cell(find_timing(row, "wall_hot")), timing_cell(find_timing(row, "call")),
-        row.gigabytes_per_second, 100 * row.roof_share, flags);
+    text += fmt::format("| {} | {} | {} | {} | {} | {:.2f} | {:.0f} % | {} |\n",
+                        row.numerics.implementation, cell(row.numerics.problem),
+                        timing_cell(find_timing(row, "cold")), timing_cell(find_timing(row, "hot")),
+                        timing_cell(find_timing(row, "call")), row.gigabytes_per_second,
+                        100 * row.roof_share, flags);
   }
   return text + "\n" + reasons(counts) + failures(cases);
 }

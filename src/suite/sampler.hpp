@@ -23,4 +23,8 @@ struct StoppingRule {
 Timing take_samples(std::string protocol, const StoppingRule& rule,
                     const std::function<void(std::int64_t)>& call);
 
+// Where one sample is what `sample()` returns: nanoseconds per call, by another clock.
+Timing collect_samples(std::string protocol, const StoppingRule& rule,
+                       const std::function<double()>& sample);
+
 }  // namespace kw::suite

@@ -167,6 +167,22 @@ struct CudaForwardArgs {
   kit::RowMap map;
   kit::RowStrides x_rows, y_rows, rstd_rows;
   float eps;
+
+  static constexpr void visit(auto& self, auto& v) {
+    v("x", self.x);
+    v("weight", self.weight);
+    v("y", self.y);
+    v("rstd", self.rstd);
+    v("rows", self.rows);
+    v("x_step", self.x_step);
+    v("weight_step", self.weight_step);
+    v("y_step", self.y_step);
+    v("map", self.map);
+    v("x_rows", self.x_rows);
+    v("y_rows", self.y_rows);
+    v("rstd_rows", self.rstd_rows);
+    v("eps", self.eps);
+  }
 };
 
 struct CudaBackwardArgs {
@@ -184,6 +200,29 @@ struct CudaBackwardArgs {
   kit::RowStrides dy_rows, x_rows, rstd_rows, dx_rows;
   float eps;
   int partial_count;
+
+  static constexpr void visit(auto& self, auto& v) {
+    v("dy", self.dy);
+    v("x", self.x);
+    v("weight", self.weight);
+    v("rstd", self.rstd);
+    v("dx", self.dx);
+    v("dweight", self.dweight);
+    v("partials", self.partials);
+    v("rows", self.rows);
+    v("dy_step", self.dy_step);
+    v("x_step", self.x_step);
+    v("weight_step", self.weight_step);
+    v("dx_step", self.dx_step);
+    v("dweight_step", self.dweight_step);
+    v("map", self.map);
+    v("dy_rows", self.dy_rows);
+    v("x_rows", self.x_rows);
+    v("rstd_rows", self.rstd_rows);
+    v("dx_rows", self.dx_rows);
+    v("eps", self.eps);
+    v("partial_count", self.partial_count);
+  }
 };
 
 // Rows that a block (cluster) takes at a time.
@@ -322,36 +361,53 @@ constexpr int power_of_two_from(int n) {
   return power;
 }
 
-// Threads and blocks for `accesses` of a row: a power of two up to a warp, then whole warps of
-// `few` accesses a thread, then up to `many`, then clusters. Fails (false) where even those end.
-constexpr bool tile_row(auto& cfg, int accesses, int few, int many, int max_threads,
+// Threads and blocks for `accesses` of a row: a power of two up to a warp of `narrow` accesses a
+// thread, then whole warps of `few`, then up to `many`, then clusters. Fails (false) where even
+// those end.
+constexpr bool tile_row(auto& cfg, int accesses, int narrow, int few, int many, int max_threads,
                         int max_cluster) {
   cfg.cluster = 1;
-  if (accesses <= 128) {
+  if (accesses <= 32 * narrow) {
     cfg.threads_per_row = clamp(power_of_two_from(accesses), 1, 32);
-    if (divide_up(accesses, 32) <= many) return true;
+    return true;
   }
   cfg.threads_per_row = clamp(divide_up(divide_up(accesses, few), 32) * 32, 32, max_threads);
   while (divide_up(accesses, cfg.threads_per_row * cfg.cluster) > many) cfg.cluster *= 2;
   return cfg.cluster <= max_cluster;
 }
 
-// Geometry where no table knows better. Threads and cluster, which fix the order of summation,
-// follow from static facts and the device; `rows` only says whether there is work for several rows
-// a thread.
+// Blocks of a multiprocessor that together have 1024 threads: up to 64 registers a thread.
+constexpr int blocks_of_1024_threads(const auto& cfg) {
+  return clamp(1024 / block_threads(cfg), 1, 8);
+}
+
+// Multiprocessors that the number of partials assumes; a static choice keeps dweight the same
+// everywhere.
+inline constexpr int kPartialsUnit = 132;
+
+// Geometry where no table knows better; measured on an H200, see tools/gpu/kernels/NOTES.md.
+// Threads and cluster, which fix the order of summation, follow from static facts and the device;
+// `rows` only says whether there is work for several rows a thread.
 constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, CudaLimits limits) {
   const int registers = cfg.access < 4 ? 1 : cfg.access / 4;
   const int accesses = cfg.hidden / row_tiling(cfg).width;
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
-  cfg.reload = !tile_row(cfg, accesses, registers == 4 ? 2 : 16 / registers,
-                         registers == 4 ? 4 : 16 / registers, 1024, limits.max_cluster);
+  // 16-byte accesses: two a thread up to 256 threads, then four; 0.1135 ms against 0.1223 with two
+  // at 16384x7168.
+  const int few = registers < 4 ? 16 / registers : accesses <= 512 ? 2 : 4;
+  cfg.reload = !tile_row(cfg, accesses, 4, few, registers < 4 ? few : 4, 1024, limits.max_cluster);
   if (cfg.reload) {
     cfg.cluster = 1;
     cfg.threads_per_row = 1024;
     return cfg;
   }
-  if (cfg.threads_per_row < 128) cfg.rows_per_block = 256 / cfg.threads_per_row;
-  if (row_registers(cfg) <= 4 && rows >= 16384 && cfg.threads_per_row <= 32) cfg.unroll = 2;
+  const bool many_narrow_rows =
+      row_registers(cfg) <= 4 && rows >= 16384 && cfg.threads_per_row <= 32;
+  if (many_narrow_rows) cfg.unroll = 2;
+  if (cfg.threads_per_row < 128) {
+    cfg.rows_per_block = (many_narrow_rows ? 512 : 256) / cfg.threads_per_row;
+  }
+  if (row_registers(cfg) <= 16) cfg.min_blocks = blocks_of_1024_threads(cfg);
   return cfg;
 }
 
@@ -361,27 +417,42 @@ constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limi
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   cfg.stages = 0;
   cfg.prefetch = cfg.reload = false;
-  const bool bulk = cfg.access == 16 && limits.max_shared_bytes > 0 && accesses > 128;
-  const bool fits = tile_row(cfg, accesses, divide_up(16, width),
-                             divide_up(width == 4 ? 16 : 32, width), 512, limits.max_cluster);
+  // The sums of dweight take a register a column: 8 columns a thread as far as 1024 threads reach.
+  const int few = divide_up(8, width), many = cfg.access < 4 ? 16 : 64 / cfg.access;
+  const bool bulk = cfg.access == 16 && limits.max_shared_bytes > 0 && accesses > 32 * few;
+  const bool fits = tile_row(cfg, accesses, few, few, many,
+                             bulk && accesses <= 1024 * few ? 1024 : 512, limits.max_cluster);
+  // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
+  cfg.partials = cfg.cluster > 1 ? 256 / cfg.cluster : 2 * kPartialsUnit;
   if (fits && bulk) {
-    // Two blocks a multiprocessor where at least two stages of each fit.
+    // Several blocks a multiprocessor while a thread needs at most 64 registers.
+    const int columns = row_tiling(cfg).vectors * width;
+    const int blocks = columns <= 8 ? blocks_of_1024_threads(cfg) : 1;
     const int stage = 2 * row_tiling(cfg).slice * element_bytes(cfg.element);
-    const int half = (limits.max_shared_bytes / 2 - 4096) / stage;
-    const int whole = (limits.max_shared_bytes - 4096) / stage;
-    cfg.stages = half >= 2 ? clamp(half, 2, 4) : clamp(whole, 0, 3);
-    if (cfg.stages >= 2) return cfg;
+    const int room = (limits.max_shared_bytes / blocks - 4096) / stage;
+    cfg.stages = clamp(room, 0, 4);
+    if (cfg.stages >= 2) {
+      cfg.min_blocks = blocks;
+      if (cfg.cluster == 1) cfg.partials = blocks * kPartialsUnit;
+      return cfg;
+    }
     cfg.stages = 0;
   }
-  if (!fits || row_registers(cfg) > 16) {
+  if (!fits || row_registers(cfg) > 16 || (bulk && cfg.threads_per_row > 512)) {
     cfg.reload = true;
     cfg.cluster = 1;
     cfg.threads_per_row = 1024;
+    cfg.partials = 2 * kPartialsUnit;
     return cfg;
   }
   if (cfg.threads_per_row < 256) cfg.rows_per_block = power_of_two_from(256 / cfg.threads_per_row);
   while (block_threads(cfg) > 512 || cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
     cfg.rows_per_block /= 2;
+  }
+  // Narrow rows have few bytes in flight: 1024 threads a multiprocessor, at 64 registers.
+  if (cfg.threads_per_row <= 32 && row_registers(cfg) <= 4) {
+    cfg.min_blocks = blocks_of_1024_threads(cfg);
+    cfg.partials = cfg.min_blocks * kPartialsUnit;
   }
   return cfg;
 }

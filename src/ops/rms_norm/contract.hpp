@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rms_norm and rms_norm_backward: what they mean. x is [*, C]; a row is one x[..., :].
 //   r = 1 / sqrt(mean_C(x^2) + eps), x upcast before it is squared;  xh = x * r
-// Nothing is subtracted and there is no bias. The order of rounding and weight belongs to the variant.
+// Nothing is subtracted and there is no bias. The order of rounding and weight belongs to the
+// variant.
 #pragma once
 
 #include "kernelwright/core/catalog.hpp"
@@ -9,6 +10,9 @@
 
 namespace kw::suite {
 struct SuiteSpec;
+}
+namespace kw::jit {
+struct Unit;
 }
 
 namespace kw::ops::rms_norm {
@@ -48,7 +52,12 @@ std::vector<suite::SuiteSpec> suites();
 // The implementations of this folder; their rank stands in operations().
 Implementation native_forward();
 Implementation native_backward();
+Implementation cuda_forward();
+Implementation cuda_backward();
 Implementation reference_forward();
 Implementation reference_backward();
+
+// What cuda.jit compiles for a problem of either operation on such a device. Nothing is compiled.
+std::vector<jit::Unit> cuda_units(const Problem& problem, const Hardware& hardware);
 
 }  // namespace kw::ops::rms_norm

@@ -527,6 +527,7 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     const int count = args.rows - head < kRows ? static_cast<int>(args.rows - head) : kRows;
     expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
     if (bytes == 0) return;
+#pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const RowIndex<kCfg.leading> index(head + i, args.map);
       const u32 row = static_cast<u32>(i) * kRowBytes;
@@ -537,9 +538,11 @@ inline void backward_staged(const CudaBackwardArgs& args) {
                 barrier);
     }
   };
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) {  // once a block: rolled, for compile time
+#pragma unroll 1
     for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8);
     fence_barriers();
+#pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) fetch(start + i * pace, i);
   }
   constexpr bool kWeightStays = Mine::kWeighted && kCfg.want_dx && kVectors == 1;
@@ -674,11 +677,19 @@ inline void reduce_dweight(const CudaBackwardArgs& args) {
             lane = static_cast<int>(threadIdx.x) / kReduceColumns;
   const int column = static_cast<int>(blockIdx.x) * kReduceColumns + at;
   float sum = 0;
-  if (column < kCfg.hidden) {
-#pragma unroll 8
-    for (int i = lane; i < args.partial_count; i += kReduceLanes) {
-      sum += args.partials[static_cast<i64>(i) * kCfg.hidden + column];
+  // Eight loads in flight; absent ones are zeros, which costs less to compile than a remainder.
+  constexpr int kLoads = 8;
+  for (int first = lane; column < kCfg.hidden && first < args.partial_count;
+       first += kLoads * kReduceLanes) {
+    float part[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      const int i = first + k * kReduceLanes;
+      part[k] =
+          i < args.partial_count ? args.partials[static_cast<i64>(i) * kCfg.hidden + column] : 0.0F;
     }
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) sum += part[k];
   }
   sums[lane][at] = sum;
   __syncthreads();

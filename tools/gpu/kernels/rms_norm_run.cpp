@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rms_norm on a GPU: `check` compares every path with a double reference, `sweep` times geometries
-// and prints the PERFORMANCE table, `shapes` times the default geometry elsewhere. See NOTES.md.
+// and prints the PERFORMANCE table, `near` does so around the default geometry, `shapes` times the
+// default geometry elsewhere. See NOTES.md.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -36,8 +37,11 @@ std::string line(const char* format, auto... values) {
   return text;
 }
 
-int check(bool all) {
-  const std::vector<Case> list = cases();
+// Every parts-th problem from `part` on.
+int check(bool all, std::size_t part, std::size_t parts) {
+  std::vector<Case> list;
+  const std::vector<Case> every = cases();
+  for (std::size_t i = part; i < every.size(); i += parts) list.push_back(every[i]);
   int passed = 0, failed = 0, spilled = 0;
   isolated(
       static_cast<int>(list.size()), kSeconds,
@@ -123,8 +127,9 @@ std::vector<Result> sweep(Shape shape, const std::vector<Cfg>& list, const char*
   std::printf("%s %lldx%d: %zu geometries, %d broken; best, then the middle and the last\n", title,
               shape.rows, shape.hidden, list.size(), broken);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (i < 6 || i == results.size() / 2 || i + 1 == results.size())
-      std::printf("  %s\n", results[i].text.c_str());
+    if (i < 6 || i == results.size() / 2 || i + 1 == results.size() || results[i].index == 0) {
+      std::printf("  %s%s\n", results[i].text.c_str(), results[i].index == 0 ? " (first)" : "");
+    }
   }
   std::fflush(stdout);
   return results;
@@ -138,7 +143,8 @@ constexpr Row kRows[] = {{{16384, 4096}, 0.068, 0.065, 0.185, 0.170},
                          {{16384, 7168}, 0.117, 0.112, 0.32, 0.30},
                          {{262144, 128}, 0.036, 0.033, 0.10, 0.09}};
 
-int sweep_all() {
+// `near`: the default geometry, which the table then shows, and its neighbours.
+int sweep_all(bool near) {
   struct Best {
     rms::CudaForwardCfg forward;
     rms::CudaBackwardCfg backward;
@@ -147,16 +153,22 @@ int sweep_all() {
   };
   std::map<int, Best> best;
   for (const Row& row : kRows) {
-    const auto forward = forward_candidates(row.shape.hidden);
-    const auto backward = backward_candidates(row.shape.hidden);
+    const auto forward = near ? near_forward(row.shape, {}) : forward_candidates(row.shape.hidden);
+    const auto backward =
+        near ? near_backward(row.shape, {}) : backward_candidates(row.shape.hidden);
     const auto f = sweep(row.shape, forward, "fwd");
     const auto b = sweep(row.shape, backward, "bwd");
     Best& mine = best[row.shape.hidden];
     if (f.empty() || b.empty()) continue;
-    mine = {forward[static_cast<std::size_t>(f[0].index)],
-            backward[static_cast<std::size_t>(b[0].index)],
-            f[0].ms,
-            b[0].ms,
+    const auto shown = [&](const std::vector<Result>& results) -> const Result& {
+      for (const Result& result : results)
+        if (near && result.index == 0) return result;
+      return results[0];
+    };
+    mine = {forward[static_cast<std::size_t>(shown(f).index)],
+            backward[static_cast<std::size_t>(shown(b).index)],
+            shown(f).ms,
+            shown(b).ms,
             0,
             true};
     isolated(
@@ -324,10 +336,19 @@ int shapes() {
 int main(int count, char** words) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::string mode = count > 1 ? words[1] : "";
-  if (mode == "check") return kw::gpu_tool::check(count > 2 && std::strcmp(words[2], "-v") == 0);
-  if (mode == "sweep") return kw::gpu_tool::sweep_all();
+  if (mode == "check") {
+    const bool all = count > 2 && std::strcmp(words[2], "-v") == 0;
+    const bool divided = !all && count == 4;
+    const int part = divided ? std::atoi(words[2]) : 0, parts = divided ? std::atoi(words[3]) : 1;
+    if (part >= 0 && part < parts)
+      return kw::gpu_tool::check(all, static_cast<std::size_t>(part),
+                                 static_cast<std::size_t>(parts));
+  }
+  if (mode == "sweep") return kw::gpu_tool::sweep_all(false);
+  if (mode == "near") return kw::gpu_tool::sweep_all(true);
   if (mode == "shapes") return kw::gpu_tool::shapes();
   std::fprintf(stderr,
-               "usage: rms_norm_run check [-v] | sweep | shapes   (from the repository root)\n");
+               "usage: rms_norm_run check [-v | PART PARTS] | sweep | near | shapes   (from the "
+               "repository root)\n");
   return 2;
 }

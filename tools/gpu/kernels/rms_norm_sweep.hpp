@@ -121,6 +121,66 @@ inline std::vector<rms::CudaBackwardCfg> backward_candidates(int hidden) {
   return list;
 }
 
+// The default geometry, then its neighbours.
+inline std::vector<rms::CudaForwardCfg> near_forward(Shape shape, rms::CudaLimits limits) {
+  rms::CudaForwardCfg base;
+  base.hidden = shape.hidden;
+  base.want_rstd = true;
+  base = rms::forward_geometry(base, shape.rows, limits);
+  std::vector<rms::CudaForwardCfg> list = {base};
+  const auto add = [&](auto change) {
+    rms::CudaForwardCfg cfg = base;
+    change(cfg);
+    if (rms::objection(cfg) == nullptr) list.push_back(cfg);
+  };
+  for (const auto& [load, store] : {std::pair{0, 2}, {2, 2}, {2, 0}}) {
+    add([&](auto& cfg) {
+      cfg.load = static_cast<kit::CachePolicy>(load);
+      cfg.store = static_cast<kit::CachePolicy>(store);
+    });
+  }
+  for (const int blocks : {base.min_blocks / 2, base.min_blocks + 1, base.min_blocks * 2})
+    add([&](auto& cfg) { cfg.min_blocks = blocks; });
+  add([&](auto& cfg) { cfg.rows_per_block *= 2, cfg.min_blocks = (cfg.min_blocks + 1) / 2; });
+  if (base.rows_per_block > 1)
+    add([&](auto& cfg) { cfg.rows_per_block /= 2, cfg.min_blocks *= 2; });
+  return list;
+}
+
+inline std::vector<rms::CudaBackwardCfg> near_backward(Shape shape, rms::CudaLimits limits) {
+  rms::CudaBackwardCfg base;
+  base.hidden = shape.hidden;
+  base = rms::backward_geometry(base, limits);
+  std::vector<rms::CudaBackwardCfg> list = {base};
+  const auto add = [&](auto change) {
+    rms::CudaBackwardCfg cfg = base;
+    change(cfg);
+    if (rms::objection(cfg) == nullptr &&
+        (rms::backward_shared_bytes(cfg) + 1024) * cfg.min_blocks <= 227 * 1024)
+      list.push_back(cfg);
+  };
+  const auto blocks = [&](auto& cfg, int count) {
+    cfg.min_blocks = count;
+    cfg.partials = count * rms::kPartialsUnit;
+  };
+  add([&](auto& cfg) { cfg.load = cfg.store = kit::CachePolicy::kEvictFirst; });
+  add([&](auto& cfg) { cfg.partials *= 2; });
+  if (base.stages > 0) {
+    for (const int stages : {3, 6}) add([&](auto& cfg) { cfg.stages = stages; });
+    // Two and four accesses a thread, the latter with two rows a block.
+    add([&](auto& cfg) { cfg.threads_per_row /= 2, cfg.stages = 3; });
+    add([&](auto& cfg) { cfg.threads_per_row /= 4, cfg.rows_per_block = 2, cfg.stages = 3; });
+    return list;
+  }
+  for (const int count : {2, 3, 5}) add([&](auto& cfg) { blocks(cfg, count); });
+  for (const int count : {2, 3}) add([&](auto& cfg) { cfg.unroll = 2, blocks(cfg, count); });
+  for (const int count : {2, 3, 4})
+    add([&](auto& cfg) { cfg.prefetch = true, blocks(cfg, count); });
+  add([&](auto& cfg) { cfg.rows_per_block *= 2, blocks(cfg, 2); });
+  add([&](auto& cfg) { cfg.rows_per_block *= 2, cfg.stages = 4, blocks(cfg, 2); });
+  return list;
+}
+
 // Enough equal buffers that a walk over all of them cannot live in the L2.
 class Rotation {
  public:

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda.jit.rms_norm and cuda.jit.rms_norm_backward: domain, choice of Cfg, units, launch.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "kernelwright/backend/cuda/cuda_toolchain.hpp"
+#include "kernelwright/base/fail.hpp"
+#include "kernelwright/jit/args_schema.hpp"
+#include "kernelwright/jit/plan.hpp"
+#include "kernelwright/ops/rms_norm/cfg.hpp"
+#include "kernelwright/ops/rms_norm/contract.hpp"
+
+namespace kw::ops::rms_norm {
+
+static std::string cfg_text(const CudaForwardCfg& cfg) { return jit::cfg_text(cfg); }
+static std::string cfg_text(const CudaBackwardCfg& cfg) { return jit::cfg_text(cfg); }
+
+namespace {
+
+constexpr std::int64_t kFreeSize = 4096;  // stands for a free dimension while choosing
+constexpr int kMaxPartials = CudaBackwardCfg{}.partials;  // what the workspace is sized for
+constexpr const char* kInclude = "kernelwright/ops/rms_norm/cuda_body.cuh";
+constexpr const char* kBounds = "kw::ops::rms_norm::block_threads(kCfg), kCfg.min_blocks";
+
+Element element_of(DType dtype) {
+  return dtype == DType::kBF16  ? Element::kBF16
+         : dtype == DType::kF16 ? Element::kF16
+                                : Element::kF32;
+}
+
+CudaLimits limits_of(const Hardware& hardware) {
+  if (hardware.capability < 90) return {1, 0};
+  if (hardware.capability >= 120) return {8, 99 * 1024};
+  return {};
+}
+
+// Tensors of one call as rows of columns. An absent one has strides 0, which join with anything.
+template <int kTensors>
+struct RowsOf {
+  long long rows = 1;
+  int leading = 1;
+  kit::RowMap map;
+  std::array<kit::RowStrides, kTensors> strides;
+  std::array<long long, kTensors> steps{};  // between columns; 1 where there is no second one
+
+  // tensors[0] is x; one of lower rank has no columns.
+  explicit RowsOf(const std::array<const TensorView*, kTensors>& tensors) {
+    const TensorView& x = *tensors[0];
+    const int last = x.rank - 1;
+    long long sizes[kMaxRank] = {};
+    long long pitches[kTensors][kMaxRank] = {};
+    for (int d = 0; d < last; ++d) {
+      sizes[d] = x.sizes[static_cast<std::size_t>(d)];
+      rows *= sizes[d];
+    }
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      const TensorView& tensor = *tensors[i];
+      for (int d = 0; tensor.present() && d < last; ++d) {
+        pitches[i][d] = tensor.strides[static_cast<std::size_t>(d)];
+      }
+      const auto column = static_cast<std::size_t>(last);
+      const bool strided = tensor.rank == x.rank && x.sizes[column] > 1;
+      steps[i] = strided ? tensor.strides[column] : 1;
+    }
+    collapse(last, sizes, pitches, std::make_index_sequence<kTensors>());
+  }
+
+ private:
+  template <std::size_t... kIndices>
+  void collapse(int last, const long long* sizes, const long long (&pitches)[kTensors][kMaxRank],
+                std::index_sequence<kIndices...>) {
+    const long long* const all[kTensors] = {pitches[kIndices]...};
+    kit::RowStrides joined[kTensors];
+    leading = kit::collapse_rows(last, sizes, all, map, joined);
+    ((strides[kIndices] = joined[kIndices]), ...);
+  }
+};
+
+// A view without data; a free dimension gets a size, and a contiguous tensor strides to match.
+TensorView shape_of(const TensorSpec& spec) {
+  if (!spec.present) return {};
+  TensorSpec sized = spec;
+  std::replace(sized.sizes.begin(), sized.sizes.begin() + sized.rank, kFreeDim, kFreeSize);
+  return view_of(sized, nullptr);
+}
+
+// The largest access that row bases and row lengths of `tensors` allow, all of one dtype.
+template <std::size_t kTensors>
+int access_of(const Problem& problem, const std::array<const char*, kTensors>& names, int size,
+              int leading, const kit::RowStrides* strides) {
+  long long common = std::gcd(16LL, static_cast<long long>(problem.size("C")) * size);
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    const TensorSpec& spec = problem.tensor(names[i]);
+    if (!spec.present) continue;
+    common = std::gcd(common, static_cast<long long>(spec.align));
+    for (int d = 0; d < leading; ++d) common = std::gcd(common, strides[i].stride[d] * size);
+  }
+  return static_cast<int>(common);
+}
+
+// Facts that both Cfgs hold; `unit_stride` speaks of every tensor with columns.
+template <typename Cfg, std::size_t kTensors>
+void state_facts(Cfg& cfg, const Problem& problem, const std::array<const char*, kTensors>& names,
+                 int leading, const kit::RowStrides* strides, bool unit_stride) {
+  const bool has_weight = problem.has("weight");
+  cfg.variant = static_cast<Variant>(problem.variant);
+  cfg.element = element_of(problem.dtype("T"));
+  if (has_weight) cfg.weight = element_of(problem.dtype("W"));
+  cfg.hidden = static_cast<int>(problem.size("C"));
+  cfg.leading = leading;
+  const TensorView weight = shape_of(problem.tensor("weight"));
+  const bool dense_weight = !has_weight || cfg.hidden == 1 || weight.strides[0] == 1;
+  cfg.unit_stride = unit_stride && dense_weight;
+  const int size = element_bytes(cfg.element);
+  cfg.access = cfg.unit_stride ? access_of(problem, names, size, leading, strides) : size;
+  if (has_weight) {
+    cfg.weight_access =
+        cfg.unit_stride ? problem.tensor("weight").align : element_bytes(cfg.weight);
+  }
+}
+
+CudaForwardCfg default_cfg(const CudaForwardCfg*, const Problem& problem,
+                           const Hardware& hardware) {
+  const TensorView x = shape_of(problem.tensor("x")), y = shape_of(problem.tensor("y")),
+                   rstd = shape_of(problem.tensor("rstd"));
+  const RowsOf<3> rows({&x, &y, &rstd});
+  CudaForwardCfg cfg;
+  cfg.want_rstd = problem.has("rstd");
+  state_facts(cfg, problem, std::array{"x", "y"}, rows.leading, rows.strides.data(),
+              rows.steps[0] == 1 && rows.steps[1] == 1);
+  return forward_geometry(cfg, rows.rows, limits_of(hardware));
+}
+
+CudaBackwardCfg default_cfg(const CudaBackwardCfg*, const Problem& problem,
+                            const Hardware& hardware) {
+  const TensorView x = shape_of(problem.tensor("x")), dy = shape_of(problem.tensor("dy")),
+                   dx = shape_of(problem.tensor("dx")), rstd = shape_of(problem.tensor("rstd"));
+  const RowsOf<4> rows({&x, &dy, &dx, &rstd});
+  CudaBackwardCfg cfg;
+  cfg.has_rstd = problem.has("rstd");
+  cfg.want_dx = problem.has("dx");
+  cfg.want_dweight = problem.has("dweight");
+  state_facts(cfg, problem, std::array{"x", "dy", "dx"}, rows.leading, rows.strides.data(),
+              rows.steps[0] == 1 && rows.steps[1] == 1 && rows.steps[2] == 1);
+  return backward_geometry(cfg, limits_of(hardware));
+}
+
+void refuse_pinned_facts(const CfgPins& pins) {
+  for (const char* fact :
+       {"variant", "element", "weight", "hidden", "want_rstd", "has_rstd", "want_dx",
+        "want_dweight", "leading", "unit_stride", "access", "weight_access"}) {
+    if (pins.count(fact) == 0) continue;
+    fail(Code::kInvalidArgument,
+         "--cfg {}: it follows from the problem and cannot be pinned; geometry can", fact);
+  }
+}
+
+// Legal, and no kernel is needed for it.
+bool nothing_wanted(const CudaForwardCfg&) { return false; }
+bool nothing_wanted(const CudaBackwardCfg& cfg) { return !cfg.want_dx && !cfg.want_dweight; }
+
+int shared_bytes(const CudaForwardCfg&) { return 0; }
+int shared_bytes(const CudaBackwardCfg& cfg) { return backward_shared_bytes(cfg); }
+int partials(const CudaForwardCfg&) { return 0; }
+int partials(const CudaBackwardCfg& cfg) { return cfg.partials; }
+
+template <typename CfgType>
+CfgType choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
+  CfgType cfg = default_cfg(static_cast<const CfgType*>(nullptr), problem, hardware);
+  if (pins.empty() || nothing_wanted(cfg)) return cfg;
+  jit::apply_pins(cfg, pins);  // first, for it names the fields that exist
+  refuse_pinned_facts(pins);
+  if (const char* why = objection(cfg)) {
+    fail(Code::kInvalidArgument, "--cfg gives {}: {}", jit::cfg_text(cfg), why);
+  }
+  const CudaLimits limits = limits_of(hardware);
+  if (cfg.cluster > limits.max_cluster || shared_bytes(cfg) > limits.max_shared_bytes) {
+    fail(Code::kUnsupported,
+         "--cfg gives {}: {} has clusters up to {} and {} bytes of shared memory a block",
+         jit::cfg_text(cfg), capability_text(DeviceKind::kCuda, hardware.capability),
+         limits.max_cluster, limits.max_shared_bytes);
+  }
+  if (partials(cfg) > kMaxPartials) {
+    fail(Code::kInvalidArgument, "--cfg partials={}: the workspace holds {}", partials(cfg),
+         kMaxPartials);
+  }
+  return cfg;
+}
+
+template <typename CfgType>
+std::optional<Rejection> rejection_of(const Problem& problem, const Hardware& hardware) {
+  if (problem.dtype("T") == DType::kF64) {
+    return Rejection{Rejection::Code::kDType, "computes in f32; it does not take f64"};
+  }
+  const CfgType cfg = default_cfg(static_cast<const CfgType*>(nullptr), problem, hardware);
+  const char* why = nothing_wanted(cfg) ? nullptr : objection(cfg);
+  if (why != nullptr) return Rejection{Rejection::Code::kShape, why};
+  return std::nullopt;
+}
+
+template <typename Cfg>
+jit::Unit unit_of(const char* operation, const char* call, const char* bounds, const char* cfg_type,
+                  const char* args_type, const Cfg& cfg, std::vector<std::string> parts,
+                  const std::string& arch, const runtime::LaunchShape& shape) {
+  const std::string scope = "kw::ops::rms_norm::";
+  const jit::KernelBody body{jit::Dialect::kCuda,
+                             std::string("cuda.jit.") + operation,
+                             kInclude,
+                             scope + cfg_type,
+                             scope + args_type,
+                             scope + call,
+                             bounds};
+  return jit::make_unit(body, cfg, jit::entry_name(operation, parts), arch, shape);
+}
+
+// "standard", "bf16", "bf16", "h7168", "448x1x1": words of an entry's name.
+template <typename Cfg>
+std::vector<std::string> name_parts(const Cfg& cfg) {
+  std::vector<std::string> parts{kVariantNames[static_cast<int>(cfg.variant)],
+                                 kElementNames[static_cast<int>(cfg.element)]};
+  if (weighted(cfg.variant)) parts.emplace_back(kElementNames[static_cast<int>(cfg.weight)]);
+  parts.push_back(fmt::format("h{}", cfg.hidden));
+  parts.push_back(fmt::format("{}x{}x{}", cfg.threads_per_row, cfg.rows_per_block, cfg.cluster));
+  return parts;
+}
+
+template <typename Cfg>
+runtime::LaunchShape shape_for(const Cfg& cfg) {
+  runtime::LaunchShape shape;
+  shape.block.x = static_cast<unsigned>(block_threads(cfg));
+  shape.cluster.x = static_cast<unsigned>(cfg.cluster);
+  shape.shared_bytes = static_cast<unsigned>(shared_bytes(cfg));
+  return shape;
+}
+
+std::vector<jit::Unit> units_of(const CudaForwardCfg& cfg, const std::string& arch) {
+  return {unit_of("rms_norm", "cuda::forward<kCfg>", kBounds, "CudaForwardCfg", "CudaForwardArgs",
+                  cfg, name_parts(cfg), arch, shape_for(cfg))};
+}
+
+std::vector<jit::Unit> units_of(const CudaBackwardCfg& cfg, const std::string& arch) {
+  if (nothing_wanted(cfg)) return {};
+  std::vector<jit::Unit> units{unit_of("rms_norm_backward", "cuda::backward<kCfg>", kBounds,
+                                       "CudaBackwardCfg", "CudaBackwardArgs", cfg, name_parts(cfg),
+                                       arch, shape_for(cfg))};
+  if (!cfg.want_dweight) return units;
+  CudaBackwardCfg reduce;  // of the others the second kernel knows nothing: one binary serves all
+  reduce.weight = cfg.weight;
+  reduce.hidden = cfg.hidden;
+  runtime::LaunchShape shape;
+  shape.block.x = kReduceThreads;
+  units.push_back(unit_of(
+      "rms_norm_backward", "cuda::reduce_dweight<kCfg>", "kw::ops::rms_norm::kReduceThreads",
+      "CudaBackwardCfg", "CudaBackwardArgs", reduce,
+      {"dweight", kElementNames[static_cast<int>(cfg.weight)], fmt::format("h{}", cfg.hidden)},
+      arch, shape));
+  return units;
+}
+
+template <typename CfgType>
+struct Prepared {
+  CfgType cfg;
+  std::vector<std::shared_ptr<const jit::Plan>> kernels;
+};
+
+// What forward and backward share.
+template <typename CfgType>
+struct Jit {
+  using Cfg = CfgType;
+  using Plan = Prepared<CfgType>;
+
+  static std::optional<Rejection> supports(const Problem& problem, const Hardware& hardware) {
+    return rejection_of<Cfg>(problem, hardware);
+  }
+  static Cfg choose(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
+    return choose_cfg<Cfg>(problem, hardware, pins);
+  }
+  static std::unique_ptr<Plan> prepare(const Cfg& cfg, PrepareRequest& request) {
+    auto* const device = dynamic_cast<runtime::Device*>(&request.device);
+    if (device == nullptr) {
+      fail(Code::kInternal, "{} needs a runtime::Device to load on", jit::cfg_text(cfg));
+    }
+    auto plan = std::make_unique<Plan>(Plan{cfg, {}});
+    for (const jit::Unit& unit : units_of(cfg, jit::cuda_arch(device->hardware()))) {
+      plan->kernels.push_back(
+          jit::Session::process().prepare(jit::cuda_toolchain(), unit, *device));
+    }
+    return plan;
+  }
+  static PlanFacts describe(const Plan& plan) {
+    PlanFacts facts;
+    for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+      const std::string scope = i == 0 ? "" : fmt::format("kernel_{}.", i + 1);
+      for (const auto& [name, value] : plan.kernels[i]->info()) {
+        facts.emplace_back(scope + name, value);
+      }
+    }
+    return facts;
+  }
+};
+
+// Prepared for this very call's layout, so a difference is a defect of ours.
+Status foreign_layout() noexcept {
+  try {
+    return failed(StatusCode::kInternal, "cuda.jit.rms_norm: the plan is of another layout");
+  } catch (...) {
+    return {StatusCode::kInternal};
+  }
+}
+
+template <typename KernelArgs>
+Status launch_blocks(const jit::Plan& kernel, long long blocks, const KernelArgs& args,
+                     void* stream) noexcept {
+  jit::require_complete_args<KernelArgs>();
+  if (blocks == 0) return {};
+  if (blocks > std::numeric_limits<int>::max()) {
+    try {
+      return failed(StatusCode::kUnsupported,
+                    fmt::format("{} blocks exceed a grid; split the rows", blocks));
+    } catch (...) {
+      return {StatusCode::kUnsupported};
+    }
+  }
+  return kernel.launch({static_cast<unsigned>(blocks), 1, 1}, &args, sizeof args, stream);
+}
+
+struct Forward : Jit<CudaForwardCfg> {
+  using Args = rms_norm::Args;
+  static WorkspaceSize workspace(const Problem&) { return {}; }
+  static Status launch(const Plan& plan, const Args& call, const LaunchFrame& frame) noexcept {
+    const RowsOf<3> rows({&call.x, &call.y, &call.rstd});
+    if (rows.leading != plan.cfg.leading) return foreign_layout();
+    CudaForwardArgs args{};
+    args.x = call.x.data;
+    args.weight = call.weight.data;
+    args.y = call.y.data;
+    args.rstd = static_cast<float*>(call.rstd.data);
+    args.rows = rows.rows;
+    args.x_step = rows.steps[0];
+    args.y_step = rows.steps[1];
+    args.weight_step = call.weight.present() ? call.weight.strides[0] : 1;
+    args.map = rows.map;
+    args.x_rows = rows.strides[0];
+    args.y_rows = rows.strides[1];
+    args.rstd_rows = rows.strides[2];
+    args.eps = static_cast<float>(call.eps);
+    return launch_blocks(*plan.kernels[0], forward_grid(plan.cfg, rows.rows), args, frame.stream);
+  }
+};
+
+struct Backward : Jit<CudaBackwardCfg> {
+  using Args = BackwardArgs;
+  // As if a block took one row at a time, which geometry only lowers.
+  static WorkspaceSize workspace(const Problem& problem) {
+    if (!problem.has("dweight")) return {};
+    const std::int64_t rows = problem.rows();
+    const std::int64_t count =
+        rows == kFreeDim ? kMaxPartials : std::min<std::int64_t>(rows, kMaxPartials);
+    return {4 * count * problem.size("C"), 0};
+  }
+  static Status launch(const Plan& plan, const Args& call, const LaunchFrame& frame) noexcept {
+    const CudaBackwardCfg& cfg = plan.cfg;
+    if (nothing_wanted(cfg)) return {};
+    const RowsOf<4> rows({&call.x, &call.dy, &call.dx, &call.rstd});
+    if (rows.leading != cfg.leading) return foreign_layout();
+    CudaBackwardArgs args{};
+    args.dy = call.dy.data;
+    args.x = call.x.data;
+    args.weight = call.weight.data;
+    args.rstd = static_cast<const float*>(call.rstd.data);
+    args.dx = call.dx.data;
+    args.dweight = call.dweight.data;
+    args.partials = static_cast<float*>(frame.workspace);
+    args.rows = rows.rows;
+    args.x_step = rows.steps[0];
+    args.dy_step = rows.steps[1];
+    args.dx_step = rows.steps[2];
+    args.weight_step = call.weight.present() ? call.weight.strides[0] : 1;
+    args.dweight_step = call.dweight.present() ? call.dweight.strides[0] : 1;
+    args.map = rows.map;
+    args.x_rows = rows.strides[0];
+    args.dy_rows = rows.strides[1];
+    args.dx_rows = rows.strides[2];
+    args.rstd_rows = rows.strides[3];
+    args.eps = static_cast<float>(call.eps);
+    args.partial_count = backward_partials(cfg, rows.rows);
+    const Status status =
+        launch_blocks(*plan.kernels[0], backward_grid(cfg, rows.rows), args, frame.stream);
+    if (!status || !cfg.want_dweight) return status;
+    return launch_blocks(*plan.kernels[1], reduce_grid(cfg), args, frame.stream);  // also of 0 rows
+  }
+};
+
+ImplementationInfo info(const char* operation) {
+  ImplementationInfo info;
+  info.name = std::string("cuda.jit.") + operation;
+  info.description = "compiled by NVRTC for the row's width, f32 arithmetic, any layout";
+  info.solution = "jit";
+  info.device = DeviceKind::kCuda;
+  info.min_capability = 80;
+  info.batch_invariant = true;
+  return info;
+}
+
+}  // namespace
+
+Implementation cuda_forward() { return make_implementation<Forward>(info("rms_norm")); }
+Implementation cuda_backward() { return make_implementation<Backward>(info("rms_norm_backward")); }
+
+std::vector<jit::Unit> cuda_units(const Problem& problem, const Hardware& hardware) {
+  const std::string arch = jit::cuda_arch(hardware);
+  if (problem.contract == &BackwardArgs::contract()) {
+    return units_of(choose_cfg<CudaBackwardCfg>(problem, hardware, {}), arch);
+  }
+  return units_of(choose_cfg<CudaForwardCfg>(problem, hardware, {}), arch);
+}
+
+}  // namespace kw::ops::rms_norm

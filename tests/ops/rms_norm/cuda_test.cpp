@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host half of cuda.jit: domain, Cfg, units, and compilation by the real NVRTC. No GPU needed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "kernelwright/backend/cuda/cuda_toolchain.hpp"
+#include "kernelwright/backend/cuda/toolchain_nvrtc.hpp"
+#include "kernelwright/core/explain.hpp"
+#include "kernelwright/jit/args_schema.hpp"
+#include "kernelwright/jit/plan.hpp"
+#include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/ops/rms_norm/contract.hpp"
+#include "kernelwright/suite/operand.hpp"
+#include "kernelwright/suite/suite.hpp"
+#include "support/expect_error.hpp"
+#include "support/fake_device.hpp"
+
+namespace kw::ops::rms_norm {
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+class CudaRmsNorm : public ::testing::Test {
+ protected:
+  CudaRmsNorm() { add_builtin_operations(catalog_); }
+
+  Problem problem(const std::string& text) { return parse_problem(text, catalog_); }
+
+  static Hardware device(int capability) {
+    Hardware hardware;
+    hardware.kind = DeviceKind::kCuda;
+    hardware.capability = capability;
+    hardware.units = 132;
+    return hardware;
+  }
+  static Fields fields(const Problem& problem, int capability = 90) {
+    const auto units = cuda_units(problem, device(capability));
+    return {units.at(0).fields.begin(), units.at(0).fields.end()};
+  }
+  std::string fact(const std::string& text, const char* name, int capability = 90) {
+    return fields(problem(text), capability).at(name);
+  }
+  static const Implementation& implementation(const Catalog& catalog, const Problem& problem) {
+    return *catalog.find_implementation("cuda.jit." + problem.operation()).second;
+  }
+
+  Catalog catalog_;
+};
+
+TEST_F(CudaRmsNorm, LayoutAndAlignmentDecideTheAccess) {
+  const auto access = [&](const char* x, const char* weight) {
+    return fact(std::string("rms_norm/standard x=") + x + " weight=" + weight, "access");
+  };
+  EXPECT_EQ(access("bf16[4,7168]", "bf16[7168]"), "16");
+  EXPECT_EQ(access("bf16[4,7168]@4", "bf16[7168]"), "4");
+  EXPECT_EQ(access("bf16[4,514]", "bf16[514]"), "4");
+  EXPECT_EQ(access("bf16[4,513]", "bf16[513]"), "2");
+  EXPECT_EQ(access("bf16[4,128]:[132,1]", "bf16[128]"), "8");
+  EXPECT_EQ(access("bf16[4,128]:[0,1]", "bf16[128]"), "16");
+  EXPECT_EQ(access("bf16[4,128]:[256,2]", "bf16[128]"), "2");
+  const std::string strided = "rms_norm/standard x=bf16[4,128] weight=bf16[128]:[2]";
+  EXPECT_EQ(fact(strided, "unit_stride"), "false");
+  const std::string packed = "rms_norm/standard weight=bf16[128] x=bf16[2,9,4,128]:";
+  EXPECT_EQ(fact(packed + "[18432,2048,256,1]", "leading"), "2");
+  EXPECT_EQ(fact("rms_norm/standard weight=bf16[128] x=bf16[2,9,4,128]", "leading"), "1");
+}
+
+TEST_F(CudaRmsNorm, TheDeviceLimitsClustersAndCopies) {
+  const std::string wide = "rms_norm/standard x=bf16[4,262144] weight=bf16[262144]";
+  EXPECT_EQ(fact(wide, "reload", 80), "true");
+  EXPECT_EQ(fact(wide, "cluster", 80), "1");
+  EXPECT_NE(fact(wide, "cluster", 90), "1");
+  const std::string backward =
+      "rms_norm_backward/standard dy=bf16[64,4096] x=bf16[64,4096] weight=bf16[4096] "
+      "want_dx=true want_dweight=true";
+  EXPECT_EQ(fact(backward, "stages", 80), "0");
+  EXPECT_NE(fact(backward, "stages", 90), "0");
+}
+
+// Every problem of the batches: a valid Cfg on every kind of device, workspace for its partials,
+// and the same order of summation for the first rows alone.
+TEST_F(CudaRmsNorm, ServesEverySuiteProblemBatchInvariantly) {
+  int seen = 0;
+  for (const suite::SuiteSpec& spec : suites()) {
+    const Contract& contract = *catalog_.find_contract(spec.operation);
+    std::vector<std::string> lines;
+    for (const auto& batch : spec.batches) {
+      lines.insert(lines.end(), batch.problems.begin(), batch.problems.end());
+    }
+    for (const Problem& whole : suite::parse_problems(lines, contract, catalog_)) {
+      const auto& functions = implementation(catalog_, whole).functions;
+      for (const int capability : {80, 90, 100, 120}) {
+        const auto rejection = functions.supports(nullptr, whole, device(capability));
+        EXPECT_FALSE(rejection) << problem_text(whole) << ": "
+                                << (rejection ? rejection->text : "");
+      }
+      const Fields expected = fields(whole);
+      for (const std::int64_t size : {0, 1, 3}) {
+        if (whole.symbols.batch.front() < size) continue;
+        const Fields part = fields(suite::batch_prefix(whole, size));
+        for (const char* name : {"access", "threads_per_row", "cluster", "reload"}) {
+          EXPECT_EQ(part.at(name), expected.at(name)) << name << " of " << problem_text(whole);
+        }
+      }
+      if (whole.has("dweight")) {
+        const std::int64_t rows = std::min<std::int64_t>(whole.rows(), CudaBackwardCfg{}.partials);
+        EXPECT_EQ(functions.workspace(nullptr, whole).bytes, 4 * rows * whole.size("C"));
+      }
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 300);
+}
+
+TEST_F(CudaRmsNorm, PinsSetGeometryAndNothingElse) {
+  const Problem p = problem("rms_norm/standard x=bf16[4,7168] weight=bf16[7168]");
+  const auto choose = [&](const CfgPins& pins) {
+    return implementation(catalog_, p).functions.choose(nullptr, p, device(90), pins).text;
+  };
+  EXPECT_NE(choose({{"threads_per_row", "448"}}).find("threads_per_row = 448"), std::string::npos);
+  test::expect_error(Code::kNotFound, {"threads_per_rows", "threads_per_row"}, [&] {
+    choose({{"threads_per_rows", "448"}});
+  });
+  test::expect_error(Code::kInvalidArgument, {"whole warps"}, [&] {
+    choose({{"threads_per_row", "100"}});
+  });
+  test::expect_error(Code::kInvalidArgument, {"hidden", "follows from the problem"}, [&] {
+    choose({{"hidden", "128"}});
+  });
+}
+
+TEST_F(CudaRmsNorm, RejectsDoublesAndAcceptsCallsThatWantNothing) {
+  const auto rejection = [&](const std::string& text) {
+    const Problem p = problem(text);
+    return implementation(catalog_, p).functions.supports(nullptr, p, device(90));
+  };
+  const auto doubles = rejection("rms_norm/standard x=f64[4,64] weight=f64[64]");
+  ASSERT_TRUE(doubles);
+  EXPECT_EQ(doubles->code, Rejection::Code::kDType);
+  const std::string nothing = "rms_norm_backward/standard dy=f32[4,64] x=f32[4,64] weight=f32[64] ";
+  EXPECT_FALSE(rejection(nothing + "want_dx=false want_dweight=false"));
+}
+
+TEST_F(CudaRmsNorm, IsWhatAutoSelectsOnACudaDevice) {
+  test::FakeDevice fake;
+  const Context context(catalog_, Settings{}, fake);
+  EXPECT_EQ(explain(context, "rms_norm", "standard").selected, "cuda.jit.rms_norm");
+  EXPECT_EQ(explain(context, "rms_norm_backward", "fp32").selected, "cuda.jit.rms_norm_backward");
+  test::FakeDevice old({.capability = 75});
+  const Context before(catalog_, Settings{}, old);
+  EXPECT_NE(explain(before, "rms_norm", "standard").selected, "cuda.jit.rms_norm");
+}
+
+TEST_F(CudaRmsNorm, OneReduceKernelServesEveryGeometryOfAWidth) {
+  const auto units = [&](const char* rows) {
+    const std::string shape = std::string("[") + rows + ",4096]";
+    return cuda_units(problem("rms_norm_backward/fp32 dy=bf16" + shape + " x=bf16" + shape +
+                              " weight=f32[4096] want_dweight=true"),
+                      device(90));
+  };
+  ASSERT_EQ(units("3").size(), 2U);
+  EXPECT_EQ(units("3")[1].source, units("20000")[1].source);
+  EXPECT_EQ(units("3")[1].shape.block.x, 1024U);
+}
+
+TEST_F(CudaRmsNorm, ArgumentsHaveASchema) {
+  EXPECT_EQ(jit::args_schema<CudaForwardArgs>().size(), 13U);
+  EXPECT_EQ(jit::args_schema<CudaBackwardArgs>().size(), 20U);
+}
+
+// One problem of each kernel path.
+TEST_F(CudaRmsNorm, UnitsCompileWithoutSpills) {
+  jit::NvrtcToolchain nvrtc{jit::NvrtcOptions{}};
+  if (nvrtc.library().empty()) GTEST_SKIP() << "no libnvrtc on this machine";
+  jit::SessionOptions options;  // no cache directory: compiles for certain
+  jit::Session session(options);
+  for (const char* text :
+       {"rms_norm/standard x=bf16[64,7168] weight=bf16[7168]",
+        "rms_norm/qwen3_5 x=f16[4,128] weight=f32[128] want_rstd=true",
+        "rms_norm/unweighted x=f32[4,513]",
+        "rms_norm/fp32 x=bf16[3,262143]@2 weight=bf16[262143]@2",
+        "rms_norm/fp32 x=bf16[3,262144] weight=bf16[262144]",
+        "rms_norm_backward/standard dy=bf16[64,4096] x=bf16[64,4096] weight=bf16[4096] "
+        "rstd=f32[64] want_dx=true want_dweight=true",
+        "rms_norm_backward/qwen3_5 dy=f32[4,31] x=f32[4,31] weight=f32[31] want_dx=true "
+        "want_dweight=true"}) {
+    for (const jit::Unit& unit : cuda_units(problem(text), device(90))) {
+      EXPECT_EQ(unit.arch, "sm_90a");
+      const auto compiled = session.compile(nvrtc, unit);
+      EXPECT_EQ(std::memcmp(compiled->entry.image.data(),
+                            "\x7f"
+                            "ELF",
+                            4),
+                0)
+          << text;
+      EXPECT_EQ(compiled->entry.record.facts.spill_store_bytes, 0) << text << unit.cfg;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw::ops::rms_norm
