@@ -22,10 +22,15 @@ Element element_of(DType dtype) {
                                 : Element::kF32;
 }
 
-// Everything of the contract but f64, which only oracles use.
+// Everything of the contract but f64, which only oracles use, and a pitched rstd.
 std::optional<Rejection> supports(const Problem& problem, const Hardware&) {
-  if (problem.dtype("T") != DType::kF64) return std::nullopt;
-  return Rejection{Rejection::Code::kDType, "computes in f32; it does not take f64"};
+  if (problem.dtype("T") == DType::kF64) {
+    return Rejection{Rejection::Code::kDType, "computes in f32; it does not take f64"};
+  }
+  if (problem.has("rstd") && !problem.tensor("rstd").contiguous) {
+    return Rejection{Rejection::Code::kLayout, "rstd must be contiguous"};
+  }
+  return std::nullopt;
 }
 
 NativeCfg choose(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
