@@ -24,6 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
 using U32 = hn::RebindToUnsigned<F32>;
+using U64 = hn::Repartition<std::uint64_t, F32>;
 using U16 = hn::Repartition<std::uint16_t, F32>;  // a full vector of 16-bit lanes
 using U16Half = hn::Rebind<std::uint16_t, F32>;   // as many lanes as F32
 using F16Half = hn::Rebind<hwy::float16_t, F32>;

@@ -9,6 +9,7 @@
 #endif
 
 #include <cstddef>
+#include <cstring>
 
 #include "kernelwright/kit/cpu/blocks-inl.hpp"
 
@@ -86,7 +87,44 @@ struct ExactSum {
     error = hn::IfThenElseZero(finite, hn::Sub(rest, hn::Sub(value, total)));
   }
   HWY_INLINE Vec total() const { return hn::Add(value, error); }
-  HWY_INLINE float total_of_lanes() const { return hn::GetLane(hn::SumOfLanes(F32(), total())); }
+};
+
+// Sums the lanes of many vectors at once: put() one vector a row, then totals() of all. Row by row
+// the shuffles of a sum wait for one another: rows of 128 bf16 took 12 ns of 61 for them.
+template <std::size_t kRows>
+class LaneSums {
+ public:
+  HWY_INLINE LaneSums() { std::memset(lanes_, 0, sizeof lanes_); }  // written out, as above
+
+  HWY_INLINE void put(std::size_t row, Vec lanes) {
+    hn::Store(lanes, F32(), lanes_ + row * kLanes);
+  }
+  // to[i] = the sum of the lanes of row i for `count` rows, rounded up to four; each by the same
+  // tree wherever it stands.
+  HWY_INLINE void totals(std::size_t count, float* to) const {
+    const F32 f32;
+    const hn::CappedTag<float, 4> quarter;
+    for (std::size_t i = 0; i < count; i += 4) {
+      const float* from = lanes_ + i * kLanes;
+      const Vec a = hn::Load(f32, from), b = hn::Load(f32, from + kLanes);
+      const Vec c = hn::Load(f32, from + 2 * kLanes), d = hn::Load(f32, from + 3 * kLanes);
+      const Vec ab = hn::Add(hn::InterleaveLower(a, b), hn::InterleaveUpper(f32, a, b));
+      const Vec cd = hn::Add(hn::InterleaveLower(c, d), hn::InterleaveUpper(f32, c, d));
+      const auto lower =
+          hn::BitCast(f32, hn::InterleaveLower(hn::BitCast(U64(), ab), hn::BitCast(U64(), cd)));
+      const auto upper = hn::BitCast(
+          f32, hn::InterleaveUpper(U64(), hn::BitCast(U64(), ab), hn::BitCast(U64(), cd)));
+      HWY_ALIGN float blocks[kLanes];
+      hn::Store(hn::Add(lower, upper), f32, blocks);
+      auto sum = hn::Load(quarter, blocks);
+      for (std::size_t k = 4; k < kLanes; k += 4) sum = hn::Add(sum, hn::Load(quarter, blocks + k));
+      hn::Store(sum, quarter, to + i);
+    }
+  }
+
+ private:
+  static_assert(kRows % 4 == 0);
+  HWY_ALIGN float lanes_[kRows * kLanes];
 };
 
 }  // namespace kw::kit::cpu::HWY_NAMESPACE

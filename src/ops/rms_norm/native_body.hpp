@@ -175,6 +175,15 @@ HWY_INLINE void normalize_first(const Storage<kX>* x, const Storage<kW>* weight,
   simd::store_first<kX>(value, y, count);
 }
 
+template <Element kX, Element kW, Variant kVariant, bool kStream>
+HWY_INLINE void normalize_block(const Storage<kX>* x, const Storage<kW>* weight, Vec r,
+                                Storage<kX>* y, const Storage<kX>* ahead) {
+  simd::prefetch<kX>(ahead);
+  const Block w = weight_block<kX, kW, kVariant>(weight, kBlock);
+  const Block value = normalized<kX, kVariant>(simd::load<kX>(x), r, w);
+  simd::store<kX, kX, kStream, kNans<kX, kW>>(value, y);
+}
+
 // y = variant(x, r, weight) for `count` elements; touches the lines of `ahead` meanwhile.
 template <Element kX, Element kW, Variant kVariant, bool kStream>
 HWY_INLINE void normalize(const Storage<kX>* x, const Storage<kW>* weight, float scale,
@@ -187,11 +196,15 @@ HWY_INLINE void normalize(const Storage<kX>* x, const Storage<kW>* weight, float
     i = past == 0 ? 0 : std::min(count, (simd::kVectorBytes - past) / sizeof(*y));
     if (i > 0) normalize_first<kX, kW, kVariant>(x, weight, r, i, y);
   }
+  for (; i + simd::kSumStep <= count; i += simd::kSumStep) {  // one step for a row of 128 bf16
+    const std::size_t i1 = i + kBlock, i2 = i1 + kBlock, i3 = i2 + kBlock;
+    normalize_block<kX, kW, kVariant, kStream>(x + i, weight + i, r, y + i, ahead + i);
+    normalize_block<kX, kW, kVariant, kStream>(x + i1, weight + i1, r, y + i1, ahead + i1);
+    normalize_block<kX, kW, kVariant, kStream>(x + i2, weight + i2, r, y + i2, ahead + i2);
+    normalize_block<kX, kW, kVariant, kStream>(x + i3, weight + i3, r, y + i3, ahead + i3);
+  }
   for (; i + kBlock <= count; i += kBlock) {
-    simd::prefetch<kX>(ahead + i);
-    const Block w = weight_block<kX, kW, kVariant>(weight + i, kBlock);
-    const Block value = normalized<kX, kVariant>(simd::load<kX>(x + i), r, w);
-    simd::store<kX, kX, kStream, kNans<kX, kW>>(value, y + i);
+    normalize_block<kX, kW, kVariant, kStream>(x + i, weight + i, r, y + i, ahead + i);
   }
   if (i < count) normalize_first<kX, kW, kVariant>(x + i, weight + i, r, count - i, y + i);
 }
@@ -203,7 +216,8 @@ void forward_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end)
   alignas(64) X x_tile[kTile];
   alignas(64) X y_tile[kTile];
   alignas(64) W weight_tile[kTile];
-  alignas(64) float scale[kMaxForwardGroup] = {};
+  alignas(64) float scale[kMaxForwardGroup];
+  simd::LaneSums<kMaxForwardGroup> sums;
   const auto* weight = static_cast<const W*>(plan.weight.data);
   const std::int64_t weight_stride = plan.weight.layout.inner;
   const std::int64_t x_stride = plan.x.layout.inner, y_stride = plan.y.layout.inner;
@@ -218,8 +232,9 @@ void forward_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end)
         const X* part = adjacent(x, x_stride, start, count, x_tile);
         add_piece(simd::sum_of_squares<kX>(part, count), start, squares);
       }
-      scale[g] = squares.total_of_lanes();
+      sums.put(g, squares.total());
     }
+    sums.totals(group, scale);
     reciprocal_root_mean(scale, group, plan.hidden, plan.eps);
     if (plan.rstd != nullptr) std::copy_n(scale, group, plan.rstd + first);
     for (std::int64_t g = 0; g < group; ++g) {
@@ -335,6 +350,10 @@ HWY_INLINE void backward_step(const GroupTile<kX>& tile, const Storage<kW>* weig
   for (std::int64_t g = 0; g < tile.rows; ++g) {
     simd::prefetch<kX>(tile.dy_ahead[g] + i);
     simd::prefetch<kX>(tile.x_ahead[g] + i);
+    if constexpr (kTwo && kBlock * sizeof(*tile.x[g]) == 64) {  // a block is a line
+      simd::prefetch<kX>(tile.dy_ahead[g] + j);
+      simd::prefetch<kX>(tile.x_ahead[g] + j);
+    }
     const Vec scale = hn::Set(f32, r[g]), mean = hn::Set(f32, c[g]);
     const Block dx0 = backward_row<kWeighted, kDx, kDw>(
         simd::load<kX>(tile.dy[g] + i), simd::load<kX>(tile.x[g] + i), w0, scale, mean, sum0);
@@ -376,8 +395,8 @@ void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
   alignas(64) X x_tile[kMaxBackwardGroup][kTile];
   alignas(64) X dx_tile[kMaxBackwardGroup][kTile];
   alignas(64) W weight_tile[kTile];
-  alignas(64) float r[kMaxVector] = {};
-  float c[kMaxBackwardGroup] = {};
+  alignas(64) float r[kMaxVector], c[kMaxVector];
+  simd::LaneSums<kMaxBackwardGroup> all_squares, all_products;
   const simd::F32 f32;
   const Vec offset = hn::Set(f32, plan.offset);
   const auto* weight = static_cast<const W*>(plan.weight.data);
@@ -410,16 +429,20 @@ void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
                     products);
         }
       }
-      if (plan.rstd == nullptr) r[g] = squares.total_of_lanes();
-      if constexpr (kDx) c[g] = products.total_of_lanes();
+      if (plan.rstd == nullptr) all_squares.put(g, squares.total());
+      if constexpr (kDx) all_products.put(g, products.total());
     }
     if (plan.rstd == nullptr) {
+      all_squares.totals(tile.rows, r);
       reciprocal_root_mean(r, tile.rows, plan.hidden, plan.eps);
     } else {
       for (std::int64_t g = 0; g < tile.rows; ++g) r[g] = default_nan(plan.rstd[first + g]);
     }
-    for (std::int64_t g = 0; g < tile.rows; ++g) {
-      c[g] = c[g] * r[g] / static_cast<float>(plan.hidden);
+    if constexpr (kDx) {
+      all_products.totals(tile.rows, c);
+      for (std::int64_t g = 0; g < tile.rows; ++g) {
+        c[g] = c[g] * r[g] / static_cast<float>(plan.hidden);
+      }
     }
 
     for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
