@@ -49,6 +49,18 @@ struct Vector {
                  : "memory");
   }
 
+  // Element i as a word, as load_words and store_words have it.
+  u32 element(int i) const {
+    return sizeof(T) == 4 ? words[i] : words[i / 2] >> i % 2 * 16;
+  }
+  // Element i of a cleared vector.
+  void put(int i, u32 word) {
+    if constexpr (sizeof(T) == 4)
+      words[i] = word;
+    else
+      words[i / 2] |= word << i % 2 * 16;
+  }
+
   void clear() {
 #pragma unroll
     for (int i = 0; i < kWords; ++i) words[i] = 0;

@@ -46,15 +46,16 @@ constexpr bool weighted(Variant variant) { return variant != Variant::kUnweighte
 // How the columns of a row lie on threads. cuda.jit, both directions: a row is spread over
 // `threads_per_row` threads of each of `cluster` blocks; every block takes one contiguous slice of
 // `vectors` accesses a thread, access v of thread t at column ((rank * vectors + v) *
-// threads_per_row + t) * width. The order of summation follows from this and nothing else.
+// threads_per_row + t) * width. The order of summation follows from this and nothing else: not from
+// strides or alignment, so that a row gives the same bits wherever it lies.
 struct RowTiling {
-  int width;    // elements of one access
+  int width;    // elements of one access: 16 bytes
   int vectors;  // accesses of a thread
   int slice;    // columns of one block, the last may have fewer
 };
 
 constexpr RowTiling row_tiling(const auto& cfg) {
-  const int width = cfg.access / element_bytes(cfg.element);
+  const int width = 16 / element_bytes(cfg.element);
   const int vectors = divide_up(cfg.hidden, width * cfg.threads_per_row * cfg.cluster);
   return {width, vectors, vectors * cfg.threads_per_row * width};
 }
@@ -70,7 +71,7 @@ struct CudaForwardCfg {
   bool want_rstd = false;
   int leading = 1;          // row dimensions left after joining, 1 .. kit::kMaxLeading
   bool unit_stride = true;  // of the columns of x, weight and y
-  int access = 16;          // bytes; divides every row base of x and y and the bytes of a row
+  bool aligned = true;      // rows of x and y begin and end at multiples of 16 bytes
   int weight_access = 16;   // bytes; as far as the address of weight allows
 
   int threads_per_row = 256;
@@ -90,7 +91,7 @@ struct CudaForwardCfg {
     v("want_rstd", self.want_rstd);
     v("leading", self.leading);
     v("unit_stride", self.unit_stride);
-    v("access", self.access);
+    v("aligned", self.aligned);
     v("weight_access", self.weight_access);
     v("threads_per_row", self.threads_per_row);
     v("cluster", self.cluster);
@@ -115,7 +116,7 @@ struct CudaBackwardCfg {
   bool want_dweight = true;
   int leading = 1;
   bool unit_stride = true;  // of the columns of dy, x, weight and dx
-  int access = 16;
+  bool aligned = true;      // rows of dy, x and dx begin and end at multiples of 16 bytes
   int weight_access = 16;
 
   int threads_per_row = 256;
@@ -141,7 +142,7 @@ struct CudaBackwardCfg {
     v("want_dweight", self.want_dweight);
     v("leading", self.leading);
     v("unit_stride", self.unit_stride);
-    v("access", self.access);
+    v("aligned", self.aligned);
     v("weight_access", self.weight_access);
     v("threads_per_row", self.threads_per_row);
     v("cluster", self.cluster);
@@ -192,7 +193,7 @@ struct CudaBackwardArgs {
   const float* rstd;  // null unless has_rstd
   void* dx;           // null unless want_dx
   void* dweight;      // of the second kernel
-  float* partials;    // [partial_count, hidden], workspace
+  float* partials;    // [partial_count, partial_pitch], workspace
   long long rows;
   long long dy_step, x_step, weight_step, dx_step;
   long long dweight_step;  // always read
@@ -246,9 +247,9 @@ constexpr long long backward_grid(const CudaBackwardCfg& cfg, long long rows) {
   return static_cast<long long>(backward_partials(cfg, rows)) * cfg.cluster;
 }
 
-constexpr long long backward_workspace_bytes(const CudaBackwardCfg& cfg, long long rows) {
-  return cfg.want_dweight ? 4LL * backward_partials(cfg, rows) * cfg.hidden : 0;
-}
+// Floats from one partial sum of dweight to the next: whole accesses.
+constexpr int partial_pitch(int hidden) { return divide_up(hidden, 8) * 8; }
+constexpr int partial_pitch(const CudaBackwardCfg& cfg) { return partial_pitch(cfg.hidden); }
 
 // The second kernel of the backward: one warp-wide column strip a block, kReduceLanes partials at
 // once.
@@ -275,12 +276,10 @@ constexpr bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 constexpr const char* row_objection(const auto& cfg) {
   if (cfg.hidden < 1 || cfg.hidden > 262144) return "hidden is 1 to 262144";
   if (cfg.leading < 1 || cfg.leading > kit::kMaxLeading) return "leading is 1 to 7";
-  const int size = element_bytes(cfg.element);
-  if (!power_of_two(cfg.access) || cfg.access < size || cfg.access > 16) {
-    return "access is the element size, 4, 8 or 16 bytes";
+  if (cfg.aligned && cfg.hidden % row_tiling(cfg).width != 0) {
+    return "aligned rows hold whole accesses of 16 bytes";
   }
-  if (cfg.hidden * size % cfg.access != 0) return "access must divide the bytes of a row";
-  if (!cfg.unit_stride && cfg.access != size) return "strided columns are read one by one";
+  if (cfg.aligned && !cfg.unit_stride) return "strided columns are read one by one";
   if (!power_of_two(cfg.weight_access) || cfg.weight_access < element_bytes(cfg.weight) ||
       cfg.weight_access > 16) {
     return "weight_access is the element size of weight, 4, 8 or 16 bytes";
@@ -306,9 +305,7 @@ constexpr const char* row_objection(const auto& cfg) {
 }
 
 // 32-bit registers that a thread's share of one row fills.
-constexpr int row_registers(const auto& cfg) {
-  return row_tiling(cfg).vectors * (cfg.access < 4 ? 1 : cfg.access / 4);
-}
+constexpr int row_registers(const auto& cfg) { return row_tiling(cfg).vectors * 4; }
 
 constexpr const char* objection(const CudaForwardCfg& cfg) {
   if (const char* why = row_objection(cfg)) return why;
@@ -341,7 +338,7 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   if (cfg.reload || cfg.unroll > 1 || cfg.prefetch)
     return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
-  if (cfg.access != 16) return "stages need 16-byte rows";
+  if (!cfg.aligned) return "stages need aligned rows";
   if (backward_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
   return nullptr;
 }
@@ -389,13 +386,11 @@ inline constexpr int kPartialsUnit = 132;
 // Threads and cluster, which fix the order of summation, follow from static facts and the device;
 // `rows` only says whether there is work for several rows a thread.
 constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, CudaLimits limits) {
-  const int registers = cfg.access < 4 ? 1 : cfg.access / 4;
-  const int accesses = cfg.hidden / row_tiling(cfg).width;
+  const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
-  // 16-byte accesses: two a thread up to 256 threads, then four; 0.1135 ms against 0.1223 with two
-  // at 16384x7168.
-  const int few = registers < 4 ? 16 / registers : accesses <= 512 ? 2 : 4;
-  cfg.reload = !tile_row(cfg, accesses, 4, few, registers < 4 ? few : 4, 1024, limits.max_cluster);
+  // Two accesses a thread up to 256 threads, then four; 0.1135 ms against 0.1223 with two at
+  // 16384x7168.
+  cfg.reload = !tile_row(cfg, accesses, 4, accesses <= 512 ? 2 : 4, 4, 1024, limits.max_cluster);
   if (cfg.reload) {
     cfg.cluster = 1;
     cfg.threads_per_row = 1024;
@@ -412,19 +407,26 @@ constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, Cu
 }
 
 constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limits) {
-  const int width = cfg.access / element_bytes(cfg.element);
-  const int accesses = cfg.hidden / width;
+  const int width = row_tiling(cfg).width;
+  const int accesses = divide_up(cfg.hidden, width);
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   cfg.stages = 0;
   cfg.prefetch = cfg.reload = false;
   // The sums of dweight take a register a column: 8 columns a thread as far as 1024 threads reach.
-  const int few = divide_up(8, width), many = cfg.access < 4 ? 16 : 64 / cfg.access;
-  const bool bulk = cfg.access == 16 && limits.max_shared_bytes > 0 && accesses > 32 * few;
-  const bool fits = tile_row(cfg, accesses, few, few, many,
-                             bulk && accesses <= 1024 * few ? 1024 : 512, limits.max_cluster);
+  // Alignment must not count here, for it would change the order of summation.
+  const int few = divide_up(8, width);
+  const bool wide = limits.max_shared_bytes > 0 && accesses > 32 * few;
+  const int max_threads = wide && accesses <= 1024 * few ? 1024 : 512;
+  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster);
+  if (cfg.reload) {
+    cfg.cluster = 1;
+    cfg.threads_per_row = 1024;
+    cfg.partials = 2 * kPartialsUnit;
+    return cfg;
+  }
   // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
   cfg.partials = cfg.cluster > 1 ? 256 / cfg.cluster : 2 * kPartialsUnit;
-  if (fits && bulk) {
+  if (wide && cfg.aligned) {
     // Several blocks a multiprocessor while a thread needs at most 64 registers.
     const int columns = row_tiling(cfg).vectors * width;
     const int blocks = columns <= 8 ? blocks_of_1024_threads(cfg) : 1;
@@ -438,15 +440,9 @@ constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limi
     }
     cfg.stages = 0;
   }
-  if (!fits || row_registers(cfg) > 16 || (bulk && cfg.threads_per_row > 512)) {
-    cfg.reload = true;
-    cfg.cluster = 1;
-    cfg.threads_per_row = 1024;
-    cfg.partials = 2 * kPartialsUnit;
-    return cfg;
-  }
   if (cfg.threads_per_row < 256) cfg.rows_per_block = power_of_two_from(256 / cfg.threads_per_row);
-  while (block_threads(cfg) > 512 || cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
+  while (block_threads(cfg) > (wide ? 1024 : 512) ||
+         cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
     cfg.rows_per_block /= 2;
   }
   // Narrow rows have few bytes in flight: 1024 threads a multiprocessor, at 64 registers.

@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <memory>
-#include <numeric>
 
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/base/fail.hpp"
@@ -87,18 +86,20 @@ TensorView shape_of(const TensorSpec& spec) {
   return view_of(sized, nullptr);
 }
 
-// The largest access that row bases and row lengths of `tensors` allow, all of one dtype.
+// Whether the rows of `tensors`, all of one dtype, begin and end at multiples of 16 bytes.
 template <std::size_t kTensors>
-int access_of(const Problem& problem, const std::array<const char*, kTensors>& names, int size,
-              int leading, const kit::RowStrides* strides) {
-  long long common = std::gcd(16LL, static_cast<long long>(problem.size("C")) * size);
+bool rows_aligned(const Problem& problem, const std::array<const char*, kTensors>& names, int size,
+                  int leading, const kit::RowStrides* strides) {
+  if (problem.size("C") * size % 16 != 0) return false;
   for (std::size_t i = 0; i < kTensors; ++i) {
     const TensorSpec& spec = problem.tensor(names[i]);
     if (!spec.present) continue;
-    common = std::gcd(common, static_cast<long long>(spec.align));
-    for (int d = 0; d < leading; ++d) common = std::gcd(common, strides[i].stride[d] * size);
+    if (spec.align < 16) return false;
+    for (int d = 0; d < leading; ++d) {
+      if (strides[i].stride[d] * size % 16 != 0) return false;
+    }
   }
-  return static_cast<int>(common);
+  return true;
 }
 
 // Facts that both Cfgs hold; `unit_stride` speaks of every tensor with columns.
@@ -115,7 +116,7 @@ void state_facts(Cfg& cfg, const Problem& problem, const std::array<const char*,
   const bool dense_weight = !has_weight || cfg.hidden == 1 || weight.strides[0] == 1;
   cfg.unit_stride = unit_stride && dense_weight;
   const int size = element_bytes(cfg.element);
-  cfg.access = cfg.unit_stride ? access_of(problem, names, size, leading, strides) : size;
+  cfg.aligned = cfg.unit_stride && rows_aligned(problem, names, size, leading, strides);
   if (has_weight) {
     cfg.weight_access =
         cfg.unit_stride ? problem.tensor("weight").align : element_bytes(cfg.weight);
@@ -151,7 +152,7 @@ CudaBackwardCfg default_cfg(const CudaBackwardCfg*, const Problem& problem,
 void refuse_pinned_facts(const CfgPins& pins) {
   for (const char* fact :
        {"variant", "element", "weight", "hidden", "want_rstd", "has_rstd", "want_dx",
-        "want_dweight", "leading", "unit_stride", "access", "weight_access"}) {
+        "want_dweight", "leading", "unit_stride", "aligned", "weight_access"}) {
     if (pins.count(fact) == 0) continue;
     fail(Code::kInvalidArgument,
          "--cfg {}: it follows from the problem and cannot be pinned; geometry can", fact);
@@ -401,9 +402,7 @@ ImplementationInfo info(const char* operation) {
   info.solution = "jit";
   info.device = DeviceKind::kCuda;
   info.min_capability = 80;
-  // Holds for contiguous tensors. The single-row prefix of a pitched tensor counts as contiguous,
-  // may take a wider access and then another summation tree, so that the property is not claimed.
-  info.batch_invariant = false;
+  info.batch_invariant = true;
   return info;
 }
 

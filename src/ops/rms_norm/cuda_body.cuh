@@ -7,6 +7,7 @@
 #include "kernelwright/kit/cuda/bulk.cuh"
 #include "kernelwright/kit/cuda/reduce.cuh"
 #include "kernelwright/kit/cuda/rows.cuh"
+#include "kernelwright/kit/cuda/unaligned.cuh"
 #include "kernelwright/kit/cuda/vector.cuh"
 #include "kernelwright/ops/rms_norm/cfg.hpp"
 
@@ -61,26 +62,68 @@ struct Share {
     else
       return column * step;
   }
+  // Lanes of a warp that hold neighbouring columns.
+  using Unaligned = UnalignedRow<T, (kThreads < 32 ? kThreads : 32)>;
 
+  // One access. Columns beyond the row read as zero and are not written. Every thread of a warp
+  // calls these together; without `present` nothing is touched.
   Access read(const T* row, int column, i64 step, bool present) const {
-    Access access;
-    access.clear();
-    if (present) access.template load<kCfg.access, kCfg.load>(row + at(column, step));
-    return access;
+    present = present && column < kCfg.hidden;
+    if constexpr (kCfg.unit_stride && !kCfg.aligned) {
+      return Unaligned(row, kCfg.hidden, lane).template load<kCfg.load>(column, present);
+    } else {
+      Access access;
+      access.clear();
+      if constexpr (kCfg.unit_stride) {
+        if (present) access.template load<16, kCfg.load>(row + column);
+      } else {
+        load_elements(access, row, column, step, present);
+      }
+      return access;
+    }
   }
-  void write(T* row, int column, i64 step, const float (&values)[kWidth]) const {
+  void write(T* row, int column, i64 step, const float (&values)[kWidth], bool present) const {
+    present = present && column < kCfg.hidden;
     Access access;
     access.pack(values);
-    access.template store<kCfg.access, kCfg.store>(row + at(column, step));
+    if constexpr (kCfg.unit_stride && !kCfg.aligned) {
+      Unaligned(row, kCfg.hidden, lane).template store<kCfg.store>(access, column, present);
+    } else if constexpr (kCfg.unit_stride) {
+      if (present) access.template store<16, kCfg.store>(row + column);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        if (!present || column + j >= kCfg.hidden) continue;
+        const u32 word = access.element(j);
+        store_words<sizeof(T), kCfg.store>(row + at(column + j, step), &word);
+      }
+    }
   }
   WeightAccess read_weight(const void* weight, int column, i64 step, bool present) const {
     WeightAccess access;
     access.clear();
-    if (present) {
-      access.template load<kCfg.weight_access>(static_cast<const Weight*>(weight) +
-                                               at(column, step));
+    const auto* from = static_cast<const Weight*>(weight);
+    const bool whole = kCfg.hidden % kWidth == 0 || column + kWidth <= kCfg.hidden;
+    if constexpr (kCfg.unit_stride) {
+      if (present && whole) access.template load<kCfg.weight_access>(from + column);
+    }
+    if constexpr (!kCfg.unit_stride || kCfg.hidden % kWidth != 0) {
+      if (!kCfg.unit_stride || !whole) load_elements(access, from, column, step, present);
     }
     return access;
+  }
+
+ private:
+  template <typename S>
+  static void load_elements(Vector<S, kWidth>& access, const S* row, int column, i64 step,
+                            bool present) {
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      if (!present || column + j >= kCfg.hidden) continue;
+      u32 word;
+      load_words<sizeof(S), CachePolicy::kDefault>(&word, row + at(column + j, step));
+      access.put(j, word);
+    }
   }
 };
 
@@ -126,8 +169,8 @@ inline void add_squares(float& sum, const float (&values)[kWidth]) {
   float even = 0, odd = 0;  // two chains
 #pragma unroll
   for (int j = 0; j < kWidth; j += 2) {
-    even += values[j] * values[j];
-    if (j + 1 < kWidth) odd += values[j + 1] * values[j + 1];
+    even = fma(values[j], values[j], even);
+    if (j + 1 < kWidth) odd = fma(values[j + 1], values[j + 1], odd);
   }
   sum += even + odd;
 }
@@ -163,7 +206,7 @@ inline void forward_rows(const CudaForwardArgs& args) {
     const T* from = static_cast<const T*>(args.x) + index.offset(args.x_rows);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      x[u][v] = mine.read(from, mine.column(v), args.x_step, row < args.rows && mine.inside(v));
+      x[u][v] = mine.read(from, mine.column(v), args.x_step, row < args.rows);
     }
   }
   Weights<Mine, Mine::kWeighted> weights;
@@ -186,23 +229,22 @@ inline void forward_rows(const CudaForwardArgs& args) {
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const i64 row = base + u * kCfg.rows_per_block;
-    if (row >= args.rows) continue;
+    const bool present = row < args.rows;
     const RowIndex<kCfg.leading> index(row, args.map);
     const float r = reciprocal_rms<kCfg>(sums[u], args.eps);
     const float scale = forward_scale<kCfg>(r);
     T* to = static_cast<T*>(args.y) + index.offset(args.y_rows);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      if (!mine.inside(v)) continue;
       float values[kWidth];
       x[u][v].unpack(values);
       if constexpr (Mine::kWeighted)
         normalise<kCfg, Mine>(values, scale, weights.access[v]);
       else
         normalise<kCfg, Mine>(values, scale, {});
-      mine.write(to, mine.column(v), args.y_step, values);
+      mine.write(to, mine.column(v), args.y_step, values, present);
     }
-    if (kCfg.want_rstd && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
+    if (kCfg.want_rstd && present && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
   }
 }
 
@@ -219,21 +261,23 @@ inline void forward_reload(const CudaForwardArgs& args) {
   T* to = static_cast<T*>(args.y) + index.offset(args.y_rows);
   float sums[1] = {0};
 #pragma unroll 4
-  for (int column = mine.first; column < kCfg.hidden; column += Mine::kThreads * kWidth) {
+  for (int v = 0; v < Mine::kVectors; ++v) {
     float values[kWidth];
-    mine.read(from, column, args.x_step, true).unpack(values);
+    mine.read(from, mine.column(v), args.x_step, true).unpack(values);
     add_squares(sums[0], values);
   }
   row_sum<Mine::kThreads, 1>(sums, slots);
   const float r = reciprocal_rms<kCfg>(sums[0], args.eps);
   const float scale = forward_scale<kCfg>(r);
 #pragma unroll 4
-  for (int column = mine.first; column < kCfg.hidden; column += Mine::kThreads * kWidth) {
+  for (int v = 0; v < Mine::kVectors; ++v) {
+    const int column = mine.column(v);
     float values[kWidth];
     mine.read(from, column, args.x_step, true).unpack(values);
-    const auto weight = mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted);
+    const auto weight = mine.read_weight(args.weight, column, args.weight_step,
+                                         Mine::kWeighted && mine.inside(v));
     normalise<kCfg, Mine>(values, scale, weight);
-    mine.write(to, column, args.y_step, values);
+    mine.write(to, column, args.y_step, values, true);
   }
   if (kCfg.want_rstd && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
 }
@@ -276,8 +320,8 @@ struct RowTerms {
       float even = 0, odd = 0;
 #pragma unroll
       for (int j = 0; j < kWidth; j += 2) {
-        even += dy[j] * x[j];
-        if (j + 1 < kWidth) odd += dy[j + 1] * x[j + 1];
+        even = fma(dy[j], x[j], even);
+        if (j + 1 < kWidth) odd = fma(dy[j + 1], x[j + 1], odd);
       }
       sums[kDotAt] += even + odd;
     }
@@ -326,8 +370,8 @@ struct BackwardRows {
       if (kCfg.has_rstd && present) rstd[u] = args.rstd[index.offset(args.rstd_rows)];
 #pragma unroll
       for (int v = 0; v < Mine::kVectors; ++v) {
-        x[u][v] = mine.read(from_x, mine.column(v), args.x_step, present && mine.inside(v));
-        dy[u][v] = mine.read(from_dy, mine.column(v), args.dy_step, present && mine.inside(v));
+        x[u][v] = mine.read(from_x, mine.column(v), args.x_step, present);
+        dy[u][v] = mine.read(from_dy, mine.column(v), args.dy_step, present);
       }
     }
   }
@@ -367,11 +411,9 @@ struct DweightSum {
       if (!mine.inside(v)) continue;
       Vector<float, kWidth> access;
       access.pack(sum[v]);
-      constexpr int kPiece = kWidth < 4 ? kWidth : 4;
 #pragma unroll
-      for (int at = 0; at < kWidth; at += kPiece) {
-        store_words<kPiece * 4, CachePolicy::kDefault>(partial + mine.column(v) + at,
-                                                       access.words + at);
+      for (int at = 0; at < kWidth; at += 4) {
+        store_words<16, CachePolicy::kDefault>(partial + mine.column(v) + at, access.words + at);
       }
     }
   }
@@ -423,13 +465,12 @@ inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 f
 #pragma unroll
   for (int u = 0; u < kRows; ++u) {
     const i64 row = first_row + u * kCfg.rows_per_block;
-    const bool present = row < args.rows;  // absent rows are zeros
+    const bool present = row < args.rows;
     const Terms terms(sums + u * kSize, rstd[u], args.eps);
     T* to = nullptr;
     if constexpr (kCfg.want_dx) {
       to = static_cast<T*>(args.dx) + RowIndex<kCfg.leading>(row, args.map).offset(args.dx_rows);
     }
-    if (!present) continue;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       float x[kWidth], dy[kWidth], weight[kWidth];
@@ -437,10 +478,12 @@ inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 f
       weight_of(v, weight);
       terms.apply(x, dy, weight);
       if constexpr (kCfg.want_dweight) {
+        if (present) {  // absent rows may come out as NaN: 0 / sqrt(0)
 #pragma unroll
-        for (int j = 0; j < kWidth; ++j) dweight.sum[v][j] += dy[j];
+          for (int j = 0; j < kWidth; ++j) dweight.sum[v][j] += dy[j];
+        }
       }
-      if (kCfg.want_dx && mine.inside(v)) mine.write(to, mine.column(v), args.dx_step, x);
+      if constexpr (kCfg.want_dx) mine.write(to, mine.column(v), args.dx_step, x, present);
     }
   }
 }
@@ -491,7 +534,7 @@ inline void backward_rows(const CudaBackwardArgs& args) {
       rows.load(mine, args, row + pace);
   }
   if constexpr (kCfg.want_dweight) {
-    dweight.write(mine, args.partials + static_cast<i64>(cluster) * kCfg.hidden);
+    dweight.write(mine, args.partials + static_cast<i64>(cluster) * partial_pitch(kCfg));
   }
 }
 
@@ -601,7 +644,7 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     }
   }
   if constexpr (kCfg.want_dweight) {
-    dweight.write(mine, args.partials + static_cast<i64>(cluster) * kCfg.hidden);
+    dweight.write(mine, args.partials + static_cast<i64>(cluster) * partial_pitch(kCfg));
   }
 }
 
@@ -612,27 +655,28 @@ inline void backward_reload(const CudaBackwardArgs& args) {
   using Mine = Share<kCfg>;
   using Terms = RowTerms<kCfg>;
   using T = typename Mine::T;
-  constexpr int kWidth = Mine::kWidth, kPace = Mine::kThreads * kWidth;
+  constexpr int kWidth = Mine::kWidth;
   __shared__ float slots[2][kRowSumSlots<Mine::kThreads, 1, Terms::kSize> + 1];
   const Mine mine;
-  float* partial = args.partials + static_cast<i64>(blockIdx.x) * kCfg.hidden;
+  float* partial = args.partials + static_cast<i64>(blockIdx.x) * partial_pitch(kCfg);
   int turn = 0;
   for (i64 row = blockIdx.x; row < args.rows; row += gridDim.x, turn ^= 1) {
     const RowIndex<kCfg.leading> index(row, args.map);
     const T* from_x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
     const T* from_dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
-    const auto read = [&](int column, float(&x)[kWidth], float(&dy)[kWidth],
-                          float(&weight)[kWidth]) {
+    const auto read = [&](int v, float(&x)[kWidth], float(&dy)[kWidth], float(&weight)[kWidth]) {
+      const int column = mine.column(v);
       mine.read(from_x, column, args.x_step, true).unpack(x);
       mine.read(from_dy, column, args.dy_step, true).unpack(dy);
-      mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted).unpack(weight);
+      mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted && mine.inside(v))
+          .unpack(weight);
     };
     float sums[Terms::kSize] = {};
     if constexpr (Terms::kValues > 0) {
 #pragma unroll 2
-      for (int column = mine.first; column < kCfg.hidden; column += kPace) {
+      for (int v = 0; v < Mine::kVectors; ++v) {
         float x[kWidth], dy[kWidth], weight[kWidth];
-        read(column, x, dy, weight);
+        read(v, x, dy, weight);
         Terms::add(sums, x, dy, weight);
       }
       row_sum<Mine::kThreads, 1>(sums, slots[turn]);
@@ -642,16 +686,16 @@ inline void backward_reload(const CudaBackwardArgs& args) {
     T* to = static_cast<T*>(args.dx) + index.offset(args.dx_rows);
     const bool fresh = row == blockIdx.x;
 #pragma unroll 2
-    for (int column = mine.first; column < kCfg.hidden; column += kPace) {
+    for (int v = 0; v < Mine::kVectors; ++v) {
       float x[kWidth], dy[kWidth], weight[kWidth];
-      read(column, x, dy, weight);
+      read(v, x, dy, weight);
       terms.apply(x, dy, weight);
-      if constexpr (kCfg.want_dx) mine.write(to, column, args.dx_step, x);
+      if constexpr (kCfg.want_dx) mine.write(to, mine.column(v), args.dx_step, x, true);
       if constexpr (kCfg.want_dweight) {
+        if (!mine.inside(v)) continue;
+        float* sum = partial + mine.column(v);
 #pragma unroll
-        for (int j = 0; j < kWidth; ++j) {
-          partial[column + j] = fresh ? dy[j] : partial[column + j] + dy[j];
-        }
+        for (int j = 0; j < kWidth; ++j) sum[j] = fresh ? dy[j] : sum[j] + dy[j];
       }
     }
   }
@@ -686,7 +730,7 @@ inline void reduce_dweight(const CudaBackwardArgs& args) {
     for (int k = 0; k < kLoads; ++k) {
       const int i = first + k * kReduceLanes;
       part[k] =
-          i < args.partial_count ? args.partials[static_cast<i64>(i) * kCfg.hidden + column] : 0.0F;
+          i < args.partial_count ? args.partials[static_cast<i64>(i) * partial_pitch(kCfg) + column] : 0.0F;
     }
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) sum += part[k];
