@@ -128,6 +128,28 @@ TEST(Compare, PermutedRowsFail) {
   EXPECT_TRUE(fails(sample.run(), Reason::kNumericMismatch, "row"));
 }
 
+// A stride of 0 repeats one row, and with it the rounding error of its largest element: 891 rows of
+// one outlier are one sample.
+TEST(Compare, RepeatedRowsAreOneSample) {
+  Sample sample(DType::kF16, 891, 147);
+  for (std::int64_t row = 0; row < 891; ++row) {
+    for (std::int64_t i = 0; i < 147; ++i) {
+      const double value = i == 0 ? 40 + 0.49 / 32 : sample.exact[static_cast<std::size_t>(i)];
+      sample.exact[static_cast<std::size_t>(row * 147 + i)] = value;
+      sample.set(row * 147 + i, value);
+    }
+  }
+  Expectation repeated;
+  repeated.exact = sample.exact;
+  repeated.row_width = sample.width;
+  repeated.independent = false;
+  OutputTraits traits = sample.traits();
+  traits.random = false;
+  const Comparison c = compare("y", sample.view, repeated, gates_for(traits));
+  EXPECT_TRUE(passes(c));
+  EXPECT_GT(c.metrics.tensor_nrmse, 1.7 * rounding_floor(DType::kF16));
+}
+
 TEST(Compare, ExtraRoundingIsSeenByTheWholeTensor) {
   Sample sample(DType::kBF16, 256, 256);
   const std::vector<double> factor = noise(256, 7);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows at any address, moved in aligned 16-byte blocks. Lane by lane a row is cut into chunks of 16
 // bytes from its own start; memory is cut into blocks at multiples of 16. A chunk lies in two
-// blocks, so a lane loads one block, takes the next one from its neighbour and shifts; stores go the
-// other way. Elements at the ends of a row and of a warp's window move one by one. Nothing outside of
-// a row is written; what is read lies in blocks that hold part of the row.
+// blocks, so a lane loads one block, takes the next one from its neighbour and shifts; stores go
+// the other way. Elements at the ends of a row and of a warp's window move one by one. Nothing
+// outside of a row is written; what is read lies in blocks that hold part of the row.
 #pragma once
 
 #include "kernelwright/kit/cuda/vector.cuh"
@@ -39,7 +39,8 @@ struct UnalignedRow {
   int lane;
 
   UnalignedRow(const T* row, int elements, int lane_of_row)
-      : base(reinterpret_cast<u64>(row)), end(base + static_cast<u64>(elements) * kSize),
+      : base(reinterpret_cast<u64>(row)),
+        end(base + static_cast<u64>(elements) * kSize),
         lane(lane_of_row % kLanes) {}
 
   u32 shift() const { return static_cast<u32>(base) & 15; }

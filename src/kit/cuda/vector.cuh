@@ -13,7 +13,8 @@ struct Vector {
   static constexpr int kWords = (kBytes + 3) / 4;
   u32 words[kWords];
 
-  // Pieces of min(kAccess, kBytes) bytes; `address` is a multiple of that.
+  // Pieces of min(kAccess, kBytes) bytes; `address` is a multiple of that. Pieces of 2 bytes come
+  // by the words of 4 that hold them.
   template <int kAccess, CachePolicy kPolicy = CachePolicy::kDefault>
   void load(const void* address) {
     constexpr int kPiece = kAccess < kBytes ? kAccess : kBytes;
@@ -24,12 +25,18 @@ struct Vector {
                                     static_cast<const char*>(address) + i * kPiece);
       }
     } else {
+      // Words that hold the elements, shifted: half the loads and registers of pairs.
+      const u64 first = reinterpret_cast<u64>(address) & ~3ULL;
+      const u32 odd = static_cast<u32>(reinterpret_cast<u64>(address)) & 2;
+      u32 last = 0;
 #pragma unroll
       for (int i = 0; i < kWords; ++i) {
-        u32 low, high;
-        load_words<2, kPolicy>(&low, static_cast<const char*>(address) + i * 4);
-        load_words<2, kPolicy>(&high, static_cast<const char*>(address) + i * 4 + 2);
-        words[i] = low | high << 16;
+        load_words<4, kPolicy>(words + i, reinterpret_cast<void*>(first + 4ULL * i));
+      }
+      if (odd != 0) load_words<4, kPolicy>(&last, reinterpret_cast<void*>(first + 4ULL * kWords));
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        words[i] = __funnelshift_r(words[i], i + 1 < kWords ? words[i + 1] : last, odd * 8);
       }
     }
   }
@@ -50,9 +57,7 @@ struct Vector {
   }
 
   // Element i as a word, as load_words and store_words have it.
-  u32 element(int i) const {
-    return sizeof(T) == 4 ? words[i] : words[i / 2] >> i % 2 * 16;
-  }
+  u32 element(int i) const { return sizeof(T) == 4 ? words[i] : words[i / 2] >> i % 2 * 16; }
   // Element i of a cleared vector.
   void put(int i, u32 word) {
     if constexpr (sizeof(T) == 4)

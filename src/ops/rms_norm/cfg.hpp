@@ -238,6 +238,10 @@ constexpr long long forward_grid(const CudaForwardCfg& cfg, long long rows) {
   return row_groups(cfg, rows) * cfg.cluster;
 }
 
+// Floats from one partial sum of dweight to the next: whole accesses.
+constexpr int partial_pitch(int hidden) { return divide_up(hidden, 8) * 8; }
+constexpr int partial_pitch(const CudaBackwardCfg& cfg) { return partial_pitch(cfg.hidden); }
+
 // Partials for which there is workspace: 8 MiB of them, or two blocks on each of 132
 // multiprocessors.
 constexpr int max_partials(int hidden) {
@@ -253,10 +257,6 @@ constexpr int backward_partials(const CudaBackwardCfg& cfg, long long rows) {
 constexpr long long backward_grid(const CudaBackwardCfg& cfg, long long rows) {
   return static_cast<long long>(backward_partials(cfg, rows)) * cfg.cluster;
 }
-
-// Floats from one partial sum of dweight to the next: whole accesses.
-constexpr int partial_pitch(int hidden) { return divide_up(hidden, 8) * 8; }
-constexpr int partial_pitch(const CudaBackwardCfg& cfg) { return partial_pitch(cfg.hidden); }
 
 // The second kernel of the backward: one warp-wide column strip a block, kReduceLanes partials at
 // once.
@@ -314,6 +314,12 @@ constexpr const char* row_objection(const auto& cfg) {
 // 32-bit registers that a thread's share of one row fills.
 constexpr int row_registers(const auto& cfg) { return row_tiling(cfg).vectors * 4; }
 
+constexpr int weight_registers(const auto& cfg) {
+  return weighted(cfg.variant)
+             ? row_registers(cfg) * element_bytes(cfg.weight) / element_bytes(cfg.element)
+             : 0;
+}
+
 constexpr const char* objection(const CudaForwardCfg& cfg) {
   if (const char* why = row_objection(cfg)) return why;
   if (!cfg.reload && row_registers(cfg) > 32) return "the row does not fit in registers";
@@ -338,7 +344,9 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   if (!cfg.reload && row_tiling(cfg).vectors * row_tiling(cfg).width > 32) {
     return "the row does not fit in registers";
   }
-  if (cfg.reload && cfg.prefetch) return "prefetch excludes reload";
+  if (cfg.prefetch && (cfg.reload || row_tiling(cfg).vectors > 2)) {
+    return "prefetch excludes reload and more than two accesses a thread";
+  }
   if (cfg.stages == 0) {
     const int rows = cfg.prefetch ? 2 * cfg.unroll : cfg.unroll;
     if (!cfg.reload && row_registers(cfg) * rows > 32) return "the rows do not fit in registers";
@@ -411,7 +419,13 @@ constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, Cu
   if (cfg.threads_per_row < 128) {
     cfg.rows_per_block = (many_narrow_rows ? 512 : 256) / cfg.threads_per_row;
   }
-  if (row_registers(cfg) <= 16) cfg.min_blocks = blocks_of_1024_threads(cfg);
+  // 64 registers a thread hold a row with its weights, 128 also what it takes to shift.
+  const int registers = row_registers(cfg) + weight_registers(cfg);
+  if (registers <= (cfg.aligned ? 32 : 8)) {
+    cfg.min_blocks = blocks_of_1024_threads(cfg);
+  } else {
+    cfg.min_blocks = clamp(512 / block_threads(cfg), 1, 4);
+  }
   return cfg;
 }
 
@@ -426,7 +440,8 @@ constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limi
   const int few = divide_up(8, width);
   const bool wide = limits.max_shared_bytes > 0 && accesses > 32 * few;
   const int max_threads = wide && accesses <= 1024 * few ? 1024 : 512;
-  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster);
+  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster) ||
+               (row_registers(cfg) > 8 && (limits.max_shared_bytes == 0 || cfg.weight_access < 4));
   if (cfg.reload) {
     cfg.cluster = 1;
     cfg.threads_per_row = 1024;

@@ -350,9 +350,9 @@ struct Backward : Jit<CudaBackwardCfg> {
   // As if a block took one row at a time, which geometry only lowers.
   static WorkspaceSize workspace(const Problem& problem) {
     if (!problem.has("dweight")) return {};
-    const std::int64_t rows = problem.rows(), width = problem.size("C");
-    const std::int64_t most = max_partials(static_cast<int>(width));
-    return {4 * width * (rows == kFreeDim ? most : std::min(rows, most)), 0};
+    const int width = static_cast<int>(problem.size("C"));
+    const std::int64_t rows = problem.rows(), most = max_partials(width);
+    return {4 * partial_pitch(width) * (rows == kFreeDim ? most : std::min(rows, most)), 0};
   }
   static Status launch(const Plan& plan, const Args& call, const LaunchFrame& frame) noexcept {
     const CudaBackwardCfg& cfg = plan.cfg;

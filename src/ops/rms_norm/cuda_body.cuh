@@ -127,26 +127,43 @@ struct Share {
   }
 };
 
-// The weights of a thread's columns, or nothing.
-template <typename Mine, bool kPresent>
+// The weights of a thread's columns: kept in registers, or read again at every use, or nothing.
+enum class WeightUse { kNone, kKept, kReread };
+
+template <typename Mine, WeightUse kUse>
 struct Weights {
-  typename Mine::WeightAccess access[Mine::kVectors];
-  void load(const Mine& mine, const void* weight, i64 step) {
+  typename Mine::WeightAccess access[kUse == WeightUse::kKept ? Mine::kVectors : 1];
+  const void* weight;
+  i64 step;
+
+  Weights(const Mine& mine, const void* weight_, i64 step_) : weight(weight_), step(step_) {
+    if constexpr (kUse == WeightUse::kKept) {
 #pragma unroll
-    for (int v = 0; v < Mine::kVectors; ++v) {
-      access[v] = mine.read_weight(weight, mine.column(v), step, mine.inside(v));
+      for (int v = 0; v < Mine::kVectors; ++v) access[v] = read(mine, v);
     }
   }
-};
-template <typename Mine>
-struct Weights<Mine, false> {
-  void load(const Mine&, const void*, i64) {}
+  // Of access v; ones where there is no weight.
+  void unpack(const Mine& mine, int v, float (&values)[Mine::kWidth]) const {
+    if constexpr (kUse == WeightUse::kKept) {
+      access[v].unpack(values);
+    } else if constexpr (kUse == WeightUse::kReread) {
+      read(mine, v).unpack(values);
+    } else {
+#pragma unroll
+      for (int j = 0; j < Mine::kWidth; ++j) values[j] = 1.0F;
+    }
+  }
+
+ private:
+  typename Mine::WeightAccess read(const Mine& mine, int v) const {
+    return mine.read_weight(weight, mine.column(v), step, mine.inside(v));
+  }
 };
 
 // y of one access, in the rounding order of the variant. `scale` is r, rounded in `unweighted`.
 template <auto kCfg, typename Mine>
 inline void normalise(float (&values)[Mine::kWidth], float scale,
-                      const typename Mine::WeightAccess& access) {
+                      const float (&weight)[Mine::kWidth]) {
 #pragma unroll
   for (int j = 0; j < Mine::kWidth; ++j) values[j] *= scale;
   if constexpr (Mine::kWeighted) {
@@ -155,8 +172,6 @@ inline void normalise(float (&values)[Mine::kWidth], float scale,
       rounded_values.pack(values);
       rounded_values.unpack(values);
     }
-    float weight[Mine::kWidth];
-    access.unpack(weight);
 #pragma unroll
     for (int j = 0; j < Mine::kWidth; ++j) {
       values[j] *= kCfg.variant == Variant::kQwen3_5 ? 1.0F + weight[j] : weight[j];
@@ -209,8 +224,11 @@ inline void forward_rows(const CudaForwardArgs& args) {
       x[u][v] = mine.read(from, mine.column(v), args.x_step, row < args.rows);
     }
   }
-  Weights<Mine, Mine::kWeighted> weights;
-  weights.load(mine, args.weight, args.weight_step);
+  // Shifting takes registers that kept weights do not leave.
+  constexpr WeightUse kUse = !Mine::kWeighted                ? WeightUse::kNone
+                             : kCfg.aligned || kVectors <= 2 ? WeightUse::kKept
+                                                             : WeightUse::kReread;
+  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
 
   float sums[kUnroll];
 #pragma unroll
@@ -238,10 +256,9 @@ inline void forward_rows(const CudaForwardArgs& args) {
     for (int v = 0; v < kVectors; ++v) {
       float values[kWidth];
       x[u][v].unpack(values);
-      if constexpr (Mine::kWeighted)
-        normalise<kCfg, Mine>(values, scale, weights.access[v]);
-      else
-        normalise<kCfg, Mine>(values, scale, {});
+      float weight[kWidth];
+      weights.unpack(mine, v, weight);
+      normalise<kCfg, Mine>(values, scale, weight);
       mine.write(to, mine.column(v), args.y_step, values, present);
     }
     if (kCfg.want_rstd && present && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
@@ -269,13 +286,14 @@ inline void forward_reload(const CudaForwardArgs& args) {
   row_sum<Mine::kThreads, 1>(sums, slots);
   const float r = reciprocal_rms<kCfg>(sums[0], args.eps);
   const float scale = forward_scale<kCfg>(r);
+  constexpr WeightUse kUse = Mine::kWeighted ? WeightUse::kReread : WeightUse::kNone;
+  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
 #pragma unroll 4
   for (int v = 0; v < Mine::kVectors; ++v) {
     const int column = mine.column(v);
-    float values[kWidth];
+    float values[kWidth], weight[kWidth];
     mine.read(from, column, args.x_step, true).unpack(values);
-    const auto weight = mine.read_weight(args.weight, column, args.weight_step,
-                                         Mine::kWeighted && mine.inside(v));
+    weights.unpack(mine, v, weight);
     normalise<kCfg, Mine>(values, scale, weight);
     mine.write(to, column, args.y_step, values, true);
   }
@@ -350,29 +368,46 @@ struct RowTerms {
   }
 };
 
-// Where a block's next rows come from: registers, filled one group of rows ahead of use.
+// The rows that a thread works on: up to two accesses a row stay in registers, more are read again
+// when the sums are known.
 template <CudaBackwardCfg kCfg>
 struct BackwardRows {
   using Mine = Share<kCfg>;
   using T = typename Mine::T;
-  typename Mine::Access x[kCfg.unroll][Mine::kVectors], dy[kCfg.unroll][Mine::kVectors];
+  static constexpr bool kKept = Mine::kVectors <= 2;
+  static constexpr int kHeld = kKept ? Mine::kVectors : 1;
+  typename Mine::Access x[kCfg.unroll][kHeld], dy[kCfg.unroll][kHeld];
   float rstd[kCfg.unroll];
+  const T* from_x[kCfg.unroll];
+  const T* from_dy[kCfg.unroll];
+  bool present[kCfg.unroll];
 
   void load(const Mine& mine, const CudaBackwardArgs& args, i64 first_row) {
 #pragma unroll
     for (int u = 0; u < kCfg.unroll; ++u) {
       const i64 row = first_row + u * kCfg.rows_per_block;
-      const bool present = row < args.rows;
+      present[u] = row < args.rows;
       const RowIndex<kCfg.leading> index(row, args.map);
-      const T* from_x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
-      const T* from_dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
+      from_x[u] = static_cast<const T*>(args.x) + index.offset(args.x_rows);
+      from_dy[u] = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
       rstd[u] = 0;
-      if (kCfg.has_rstd && present) rstd[u] = args.rstd[index.offset(args.rstd_rows)];
+      if (kCfg.has_rstd && present[u]) rstd[u] = args.rstd[index.offset(args.rstd_rows)];
+      if constexpr (!kKept) continue;
 #pragma unroll
       for (int v = 0; v < Mine::kVectors; ++v) {
-        x[u][v] = mine.read(from_x, mine.column(v), args.x_step, present);
-        dy[u][v] = mine.read(from_dy, mine.column(v), args.dy_step, present);
+        x[u][v % kHeld] = mine.read(from_x[u], mine.column(v), args.x_step, present[u]);
+        dy[u][v % kHeld] = mine.read(from_dy[u], mine.column(v), args.dy_step, present[u]);
       }
+    }
+  }
+  void unpack(const Mine& mine, const CudaBackwardArgs& args, int u, int v,
+              float (&x_values)[Mine::kWidth], float (&dy_values)[Mine::kWidth]) const {
+    if constexpr (kKept) {
+      x[u][v].unpack(x_values);
+      dy[u][v].unpack(dy_values);
+    } else {
+      mine.read(from_x[u], mine.column(v), args.x_step, present[u]).unpack(x_values);
+      mine.read(from_dy[u], mine.column(v), args.dy_step, present[u]).unpack(dy_values);
     }
   }
 };
@@ -445,13 +480,15 @@ inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 f
   using Terms = RowTerms<kCfg>;
   using T = typename Mine::T;
   constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kSize = Terms::kSize;
+  // Rows of many accesses are read where they are used: unrolled, too many loads wait in registers.
+  constexpr int kSumUnroll = kVectors <= 2 ? kVectors : 1;
   float sums[kRows * kSize];
 #pragma unroll
   for (int i = 0; i < kRows * kSize; ++i) sums[i] = 0;
   if constexpr (Terms::kValues > 0) {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
-#pragma unroll
+#pragma unroll kSumUnroll
       for (int v = 0; v < kVectors; ++v) {
         float x[kWidth], dy[kWidth], weight[kWidth];
         read(u, v, x, dy);
@@ -493,7 +530,7 @@ template <CudaBackwardCfg kCfg>
 inline void backward_rows(const CudaBackwardArgs& args) {
   using Mine = Share<kCfg>;
   using Terms = RowTerms<kCfg>;
-  constexpr int kWidth = Mine::kWidth, kUnroll = kCfg.unroll;
+  constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kUnroll = kCfg.unroll;
   constexpr int kSlots = kRowSumSlots<Mine::kThreads, Mine::kBlocks, Terms::kSize * kUnroll>;
   __shared__ float slots[2][kSlots > 0 ? kSlots * kCfg.rows_per_block : 1];
   if constexpr (Mine::kBlocks > 1) cluster_arrive();
@@ -503,24 +540,18 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   i64 row = static_cast<i64>(cluster) * group_rows(kCfg) + mine.group;
   BackwardRows<kCfg> rows;
   rows.load(mine, args, row);
-  Weights<Mine, Mine::kWeighted && kCfg.want_dx> weights;
-  weights.load(mine, args.weight, args.weight_step);
+  constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
+                             : kVectors <= 2                   ? WeightUse::kKept
+                                                               : WeightUse::kReread;
+  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
   DweightSum<kCfg> dweight;
   dweight.clear();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
   const auto read = [&](int u, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
-    rows.x[u][v].unpack(x);
-    rows.dy[u][v].unpack(dy);
+    rows.unpack(mine, args, u, v, x, dy);
   };
-  const auto weight_of = [&](int v, float(&weight)[kWidth]) {
-    if constexpr (Mine::kWeighted && kCfg.want_dx) {
-      weights.access[v].unpack(weight);
-    } else {
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) weight[j] = 1.0F;
-    }
-  };
+  const auto weight_of = [&](int v, float(&weight)[kWidth]) { weights.unpack(mine, v, weight); };
   // The trip count is that of the block's first group: barriers inside need every thread.
   int turn = 0;
   for (i64 head = row - mine.group; head < args.rows; head += pace, row += pace, turn ^= 1) {
@@ -588,25 +619,16 @@ inline void backward_staged(const CudaBackwardArgs& args) {
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) fetch(start + i * pace, i);
   }
-  constexpr bool kWeightStays = Mine::kWeighted && kCfg.want_dx && kVectors == 1;
-  Weights<Mine, kWeightStays> weights;
-  weights.load(mine, args.weight, args.weight_step);
+  constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
+                             : kVectors == 1                   ? WeightUse::kKept
+                                                               : WeightUse::kReread;
+  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
   DweightSum<kCfg> dweight;
   dweight.clear();
   __syncthreads();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
-  const auto weight_of = [&](int v, float(&weight)[kWidth]) {
-    if constexpr (kWeightStays) {
-      weights.access[v].unpack(weight);
-    } else if constexpr (Mine::kWeighted && kCfg.want_dx) {
-      mine.read_weight(args.weight, mine.column(v), args.weight_step, mine.inside(v))
-          .unpack(weight);
-    } else {
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) weight[j] = 1.0F;
-    }
-  };
+  const auto weight_of = [&](int v, float(&weight)[kWidth]) { weights.unpack(mine, v, weight); };
   int turn = 0, stage = 0;
   u32 parity = 0;
   for (i64 head = start; head < args.rows; head += pace, turn ^= 1) {
@@ -656,8 +678,11 @@ inline void backward_reload(const CudaBackwardArgs& args) {
   using Terms = RowTerms<kCfg>;
   using T = typename Mine::T;
   constexpr int kWidth = Mine::kWidth;
+  constexpr int kUnroll = kCfg.aligned && kCfg.has_rstd ? 2 : 1;  // 1024 threads: 64 registers
   __shared__ float slots[2][kRowSumSlots<Mine::kThreads, 1, Terms::kSize> + 1];
   const Mine mine;
+  constexpr WeightUse kUse = Mine::kWeighted ? WeightUse::kReread : WeightUse::kNone;
+  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
   float* partial = args.partials + static_cast<i64>(blockIdx.x) * partial_pitch(kCfg);
   int turn = 0;
   for (i64 row = blockIdx.x; row < args.rows; row += gridDim.x, turn ^= 1) {
@@ -668,12 +693,11 @@ inline void backward_reload(const CudaBackwardArgs& args) {
       const int column = mine.column(v);
       mine.read(from_x, column, args.x_step, true).unpack(x);
       mine.read(from_dy, column, args.dy_step, true).unpack(dy);
-      mine.read_weight(args.weight, column, args.weight_step, Mine::kWeighted && mine.inside(v))
-          .unpack(weight);
+      weights.unpack(mine, v, weight);
     };
     float sums[Terms::kSize] = {};
     if constexpr (Terms::kValues > 0) {
-#pragma unroll 2
+#pragma unroll kUnroll
       for (int v = 0; v < Mine::kVectors; ++v) {
         float x[kWidth], dy[kWidth], weight[kWidth];
         read(v, x, dy, weight);
@@ -685,7 +709,7 @@ inline void backward_reload(const CudaBackwardArgs& args) {
                       args.eps);
     T* to = static_cast<T*>(args.dx) + index.offset(args.dx_rows);
     const bool fresh = row == blockIdx.x;
-#pragma unroll 2
+#pragma unroll kUnroll
     for (int v = 0; v < Mine::kVectors; ++v) {
       float x[kWidth], dy[kWidth], weight[kWidth];
       read(v, x, dy, weight);
@@ -729,8 +753,9 @@ inline void reduce_dweight(const CudaBackwardArgs& args) {
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       const int i = first + k * kReduceLanes;
-      part[k] =
-          i < args.partial_count ? args.partials[static_cast<i64>(i) * partial_pitch(kCfg) + column] : 0.0F;
+      part[k] = i < args.partial_count
+                    ? args.partials[static_cast<i64>(i) * partial_pitch(kCfg) + column]
+                    : 0.0F;
     }
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) sum += part[k];
