@@ -56,6 +56,8 @@ def objection(root, path, target):
         return None if to_layer == "kit" and to_folder in ("shared", folder) else \
             f"kit/{folder} may see kit/shared only"
     if to_layer == "kit":
+        if layer == "suite" and to_folder == "shared":
+            return None  # a test input is described once, for host and device
         return None if layer in MAY_SEE_KIT else f"{layer} may not see kit"
     if same_folder and layer != "catalog":
         return None

@@ -39,13 +39,14 @@ void print_rows(const suite::BenchReport& report, const Console& console) {
       "copy roof {:.2f} GB/s read plus written: {}, {} threads, {:.0f} MB\n\n",
       roof.gigabytes_per_second, roof.method, roof.threads, roof.bytes * 1e-6);
   if (report.rows.empty()) return;
-  Table table({"status", "implementation", ">cold", ">hot", ">call", ">GB/s", ">of roof", "problem",
-               "flags"});
+  Table table({"status", "implementation", ">cold", ">hot", ">call", ">enqueue", ">GB/s",
+               ">of roof", "problem", "flags"});
   for (const suite::BenchRow& row : report.rows) {
     const suite::CaseResult& result = row.numerics;
-    const bool timed = !row.timings.empty();
+    const bool timed = row.gigabytes_per_second > 0;
     table.add({status_cell(result.status), result.implementation, median_of(row, "cold", true),
                median_of(row, "hot", false), median_of(row, "call", false),
+               median_of(row, "enqueue", false),
                timed ? fmt::format("{:.2f}", row.gigabytes_per_second) : "-",
                timed ? fmt::format("{:.0f} %", 100 * row.roof_share) : "-", result.problem,
                Cell(join(row.flags), Style::kWarning)});
@@ -57,6 +58,8 @@ ExitCode run_bench_command(const Flags& flags, Console& console) {
   suite::BenchRequest request;
   fill_request(request, flags, builtin_catalog());
   if (!flags.fill.empty()) request.fill = flags.fill;
+  for (const std::string& name : flags.protocols)
+    request.protocols.push_back(suite::parse_protocol(name));
   if (flags.warmup) request.warmup = *flags.warmup;
   if (flags.iterations) request.iterations = *flags.iterations;
   const auto device = open_device(flags);
@@ -88,8 +91,8 @@ Command bench_command() {
           "",
           {Flag::kOperation, Flag::kVariant, Flag::kImplementation, Flag::kProblem, Flag::kBatch,
            Flag::kFill, Flag::kDtype, Flag::kSeed, Flag::kDevice, Flag::kMode, Flag::kCfg,
-           Flag::kWarmup, Flag::kIterations, Flag::kShard, Flag::kRevision, Flag::kOutput,
-           Flag::kJson, Flag::kQuiet},
+           Flag::kProtocol, Flag::kWarmup, Flag::kIterations, Flag::kShard, Flag::kRevision,
+           Flag::kOutput, Flag::kJson, Flag::kQuiet},
           true,
           run_bench_command};
 }

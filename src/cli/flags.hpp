@@ -29,6 +29,7 @@ enum class Flag {
   kMode,
   kConfig,
   kCfg,
+  kProtocol,
   kWarmup,
   kIterations,
   kRepeats,
@@ -49,7 +50,7 @@ struct Flags {
   std::string fuzz, fill, dtype;
   std::optional<std::uint64_t> seed;
   std::string device, mode, config;
-  std::vector<std::string> cfg;
+  std::vector<std::string> cfg, protocols;
   std::optional<int> warmup, iterations, repeats;
   std::string shard, text, revision, output;
   bool json = false, quiet = false;

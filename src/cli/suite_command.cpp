@@ -9,11 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/suite/device_kernels.hpp"
 
 namespace kw::cli {
 namespace {
@@ -76,7 +78,12 @@ void fill_request(suite::Request& request, const Flags& flags, const Catalog& ca
 }
 
 suite::Platform platform_on(runtime::Device& device) {
-  return {builtin_catalog(), device, builtin_suites(), environment().overrides};
+  suite::Platform platform{builtin_catalog(), device, builtin_suites(), environment().overrides};
+  if (device.hardware().kind == DeviceKind::kCuda) {
+    platform.kernels = std::make_shared<suite::DeviceKernels>(device, jit::cuda_toolchain(),
+                                                              jit::cuda_arch(device.hardware()));
+  }
+  return platform;
 }
 
 void require_pins(const suite::Request& request, const suite::Platform& platform) {

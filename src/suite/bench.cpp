@@ -7,6 +7,10 @@
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/suite/buffer_sets.hpp"
+<<<<<<< HEAD
+=======
+#include "kernelwright/suite/device_kernels.hpp"
+>>>>>>> wtC
 #include "kernelwright/suite/roof.hpp"
 #include "kernelwright/suite/run.hpp"
 #include "kernelwright/suite/runner.hpp"
@@ -16,6 +20,10 @@ namespace kw::suite {
 namespace {
 
 constexpr std::int64_t kGraphCalls = 64;  // at least; a replay's own cost is shared by so many
+<<<<<<< HEAD
+=======
+constexpr double kWholeBytes = 1e9;       // of host memory: what is larger is judged by slices
+>>>>>>> wtC
 constexpr double kImplausible = 1.02;     // of the measured roof
 
 class BenchRun {
@@ -27,12 +35,27 @@ class BenchRun {
     rule_.confidence = request.confidence;
     rule_.min_samples = request.min_samples;
     rule_.max_seconds = request.max_seconds;
+    protocols_ = request.protocols;
+    const bool graphs = platform.device.has_graphs();
+    if (protocols_.empty() && graphs)
+      protocols_ = {Protocol::kDevice, Protocol::kHost};
+    else if (protocols_.empty())
+      protocols_ = {Protocol::kWall, Protocol::kCall};
+    for (const Protocol protocol : protocols_) {
+      if (graphs || protocol == Protocol::kWall || protocol == Protocol::kCall) continue;
+      fail(Code::kUnsupported,
+           "protocol '{}' needs a device with streams and graphs; {} has wall "
+           "and call",
+           protocol_name(protocol), platform.device.name());
+    }
   }
 
   BenchReport run() {
     const Fill fill = parse_fill(request_.fill);
     const std::vector<Target> targets = find_targets(request_, platform_);
-    const double memory = 0.6 * static_cast<double>(platform_.device.memory_info().free_bytes);
+    const double memory =
+        std::min(0.6 * static_cast<double>(platform_.device.memory_info().free_bytes),
+                 platform_.kernels != nullptr ? kWholeBytes : 1e18);
     std::vector<std::unique_ptr<TargetRunner>> runners;
     std::vector<std::vector<Problem>> problems;
     for (const Target& target : targets) {
@@ -76,13 +99,24 @@ class BenchRun {
   }
 
   void time(TargetRunner& runner, const Case& spec, BenchRow& row) {
-    for (const Protocol protocol : request_.protocols) {
-      if (protocol == Protocol::kWall && platform_.device.has_graphs())
-        time_graphs(runner, spec, row);
-      else if (protocol == Protocol::kWall)
-        time_wall(runner, spec, row);
-      else
-        time_call(runner, spec, row);
+    for (const Protocol protocol : protocols_) {
+      switch (protocol) {
+        case Protocol::kWall:
+          time_wall(runner, spec, row);
+          break;
+        case Protocol::kCall:
+          time_call(runner, spec, row);
+          break;
+        case Protocol::kDevice:
+          time_graphs(runner, spec, row);
+          break;
+        case Protocol::kEager:
+          time_eager(runner, spec, row);
+          break;
+        case Protocol::kHost:
+          time_host(runner, spec, row);
+          break;
+      }
     }
   }
 
@@ -122,12 +156,7 @@ class BenchRun {
     runtime::Device& device = platform_.device;
     const std::int64_t count = rotation(row);
     BufferSets sets(spec, count, platform_);
-    const WorkspaceSize workspace = runner.bound().prepare(spec.problem);
-    const runtime::OwnedStream stream(device);
-    if (workspace.bytes > 0)
-      device.reserve_workspace(stream.handle(), workspace.bytes, workspace.zeroed_bytes);
-    device.synchronize(nullptr);  // the stream does not wait for uploads
-
+    const runtime::OwnedStream stream = ready_stream(runner, spec.problem);
     const std::int64_t calls = (kGraphCalls + count - 1) / count * count;
     const auto begin = device.create_event(), end = device.create_event();
     const auto time_replays = [&](const char* protocol, std::int64_t distinct) {
@@ -148,6 +177,60 @@ class BenchRun {
     Timing cold = time_replays("device_cold", count);
     Timing hot = time_replays("device_hot", 1);
     report_times(runner, row, sets, std::move(cold), std::move(hot));
+  }
+
+  // A stream of its own, with workspace for calls of `problem`.
+  runtime::OwnedStream ready_stream(TargetRunner& runner, const Problem& problem) {
+    const WorkspaceSize workspace = runner.bound().prepare(problem);
+    runtime::OwnedStream stream(platform_.device);
+    if (workspace.bytes > 0)
+      platform_.device.reserve_workspace(stream.handle(), workspace.bytes, workspace.zeroed_bytes);
+    return stream;
+  }
+
+  // Between events, so that the host's share shows where it is the longer one.
+  void time_eager(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    BufferSets sets(spec, rotation(row), platform_);
+    const runtime::OwnedStream stream = ready_stream(runner, spec.problem);
+    const auto begin = platform_.device.create_event(), end = platform_.device.create_event();
+    std::int64_t next = 0;
+    Timing timing = collect_samples("eager_cold", rule_, [&] {
+      begin->record(stream.handle());
+      for (std::int64_t n = 0; n < kGraphCalls; ++n)
+        throw_if_failed(runner.bound().call_on(sets.arguments(next++), stream.handle()));
+      end->record(stream.handle());
+      end->synchronize();
+      return end->elapsed_ns_since(*begin) / static_cast<double>(kGraphCalls);
+    });
+    timing.calls_per_sample = static_cast<int>(kGraphCalls);
+    timing.working_set_bytes = row.bytes * static_cast<double>(sets.count());
+    row.timings.push_back(std::move(timing));
+  }
+
+  // The stream is drained between samples, and its queue holds more than a sample.
+  void time_host(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    BufferSets sets(spec, 1, platform_);
+    const runtime::OwnedStream stream = ready_stream(runner, spec.problem);
+    const auto time_enqueue = [&](const char* protocol, const auto& enqueue) {
+      Timing timing = collect_samples(protocol, rule_, [&] {
+        const auto start = std::chrono::steady_clock::now();
+        for (std::int64_t n = 0; n < kGraphCalls; ++n) throw_if_failed(enqueue());
+        const std::chrono::duration<double, std::nano> elapsed =
+            std::chrono::steady_clock::now() - start;
+        stream.synchronize();
+        return elapsed.count() / static_cast<double>(kGraphCalls);
+      });
+      timing.calls_per_sample = static_cast<int>(kGraphCalls);
+      row.timings.push_back(std::move(timing));
+    };
+    time_enqueue("host_enqueue",
+                 [&] { return runner.bound().call_on(sets.arguments(0), stream.handle()); });
+    if (platform_.kernels == nullptr) return;
+    const jit::Plan& empty = platform_.kernels->empty_kernel();
+    time_enqueue("raw_launch", [&] {
+      const std::uint64_t nothing = 0;
+      return empty.launch({}, &nothing, sizeof nothing, stream.handle());
+    });
   }
 
   // `cold` walked all sets, `hot` the first.
@@ -185,10 +268,11 @@ class BenchRun {
   const BenchRequest& request_;
   const Platform& platform_;
   StoppingRule rule_;
+  std::vector<Protocol> protocols_;
   BenchReport report_;
 };
 
-constexpr std::array<std::string_view, 2> kProtocolNames{"wall", "call"};
+constexpr std::array<std::string_view, 5> kProtocolNames{"wall", "call", "device", "eager", "host"};
 
 }  // namespace
 

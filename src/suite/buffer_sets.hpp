@@ -13,7 +13,8 @@
 namespace kw::suite {
 
 // Sets of buffers on the device of `platform` with equal contents, and the arguments of a call on
-// each. Inputs are filled and outputs zero; the null stream has finished with them.
+// each. Inputs are filled, on the device where the platform has kernels for it, and outputs zero;
+// the null stream has finished with them.
 class BufferSets {
  public:
   BufferSets(const Case& spec, std::int64_t count, const Platform& platform);
@@ -27,6 +28,10 @@ class BufferSets {
   bool outputs_agree();
 
  private:
+  void fill(PlacedTensors& set, const Case& spec, const Catalog& catalog);
+
+  runtime::Device& device_;
+  DeviceKernels* kernels_;
   std::vector<std::unique_ptr<PlacedTensors>> sets_;
   std::vector<std::unique_ptr<Arguments>> arguments_;
 };

@@ -127,11 +127,22 @@ WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
 Status BoundImplementation::call(const Arguments& arguments) noexcept {
   if (graph_device_ == nullptr) return call_on(arguments, nullptr);
   try {
-    graph_device_->synchronize(nullptr);  // uploads; the graph's stream does not wait for them
+    graph_ = nullptr;
     runtime::Capture capture(*graph_device_, graph_stream_.handle());
     if (const Status status = call_on(arguments, graph_stream_.handle()); !status) return status;
-    const auto graph = capture.finish();
-    if (graph->nodes().total() > 0) graph->launch(graph_stream_.handle());
+    graph_ = capture.finish();
+    if (graph_->nodes().total() > 0) return replay();
+    graph_ = nullptr;
+    return {};
+  } catch (const std::exception& error) {
+    return failed(StatusCode::kDevice, error.what());
+  }
+}
+
+Status BoundImplementation::replay() noexcept {
+  try {
+    graph_device_->synchronize(nullptr);  // uploads; the graph's stream does not wait for them
+    graph_->launch(graph_stream_.handle());
     graph_stream_.synchronize();
     return {};
   } catch (const std::exception& error) {

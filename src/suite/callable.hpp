@@ -24,6 +24,10 @@ class Callable {
   virtual WorkspaceSize prepare(const Problem& problem) = 0;
   // Enqueues one call; `arguments` have the layout of a prepared problem.
   virtual Status call(const Arguments& arguments) noexcept = 0;
+  // Whether a call is a captured graph that can run again, on what its memory holds then.
+  virtual bool can_replay() const noexcept { return false; }
+  // Runs the graph of the last call again and waits.
+  virtual Status replay() noexcept { return failed(StatusCode::kUnsupported, "nothing to replay"); }
 };
 
 // A case that an implementation does not serve: which gate said so.
@@ -52,6 +56,8 @@ class BoundImplementation final : public Callable {
   bool accepts(const Problem& problem) const override { return !declines(problem); }
   WorkspaceSize prepare(const Problem& problem) override;
   Status call(const Arguments& arguments) noexcept override;
+  bool can_replay() const noexcept override { return graph_ != nullptr; }
+  Status replay() noexcept override;
   // Enqueues one call, in whatever mode; `stream` has workspace for the prepared problem.
   Status call_on(const Arguments& arguments, void* stream) noexcept;
   // Cfg text of the last prepared problem.
@@ -64,6 +70,7 @@ class BoundImplementation final : public Callable {
   Context context_;
   runtime::Device* graph_device_ = nullptr;     // in graph mode, where there are graphs
   runtime::OwnedStream graph_stream_;           // the same
+  std::unique_ptr<runtime::Graph> graph_;       // of the last call; null when it held nothing
   std::vector<std::unique_ptr<OpSlot>> slots_;  // one per variant, bound on first use
   OpSlot* slot_ = nullptr;                      // of the last prepared problem
   Binding* binding_ = nullptr;                  // the same

@@ -20,6 +20,17 @@ const CheckResult* CheckList::first_failure() const noexcept {
   return it == checks_.end() ? nullptr : &*it;
 }
 
+void CheckList::conclude(CaseResult& result) {
+  if (const CheckResult* failure = first_failure()) {
+    result.status = failure->reason == Reason::kMistrustedOracle ? CaseStatus::kMistrusted
+                    : failure->reason == Reason::kDeviceError    ? CaseStatus::kError
+                                                                 : CaseStatus::kFailed;
+    result.reason = failure->reason;
+    result.message = failure->name + ": " + failure->message;
+  }
+  result.checks = std::move(checks_);
+}
+
 CheckedCall::CheckedCall(const Problem& problem, PlacedTensors& placed, Callable& callable,
                          Scratch& scratch, runtime::Device& device, CheckList& checks)
     : problem_(problem),
@@ -37,6 +48,16 @@ CheckedCall::CheckedCall(const Problem& problem, PlacedTensors& placed, Callable
 }
 
 bool CheckedCall::run(std::uint8_t poison, Outputs& outputs) {
+  return watch(poison, outputs,
+               [&] { return callable_.call(*make_arguments(problem_, placed_.views())); });
+}
+
+bool CheckedCall::replay(std::uint8_t poison, Outputs& outputs) {
+  return watch(poison, outputs, [&] { return callable_.replay(); });
+}
+
+bool CheckedCall::watch(std::uint8_t poison, Outputs& outputs,
+                        const std::function<Status()>& call) {
   const WorkspaceSize workspace = callable_.prepare(problem_);
   for (const auto& [index, original] : originals_) placed_[index].copy_elements(original);
   const std::size_t count = placed_.operands().size();
@@ -46,9 +67,8 @@ bool CheckedCall::run(std::uint8_t poison, Outputs& outputs) {
     if (!placed_.operands()[i].is_written()) before[i] = placed_[i].hash();
     placed_[i].upload(nullptr);
   }
-  const auto arguments = make_arguments(problem_, placed_.views());
   scratch_.arm(workspace, poison);
-  if (const Status status = callable_.call(*arguments); !status) {
+  if (const Status status = call(); !status) {
     const bool harness = status.code == StatusCode::kDevice || status.code == StatusCode::kInternal;
     checks_.reject("launch", harness ? Reason::kDeviceError : Reason::kRejectedValid,
                    last_message());

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernelwright/suite/callable.hpp"
+#include "kernelwright/suite/case.hpp"
 #include "kernelwright/suite/inputs.hpp"
 #include "kernelwright/suite/scratch.hpp"
 
@@ -30,7 +32,8 @@ class CheckList {
   void add(CheckResult check) { checks_.push_back(std::move(check)); }
   const CheckResult* first_failure() const noexcept;
   bool failed() const noexcept { return first_failure() != nullptr; }
-  std::vector<CheckResult> take() { return std::move(checks_); }
+  // Moves the checks into `result`; the first that failed gives its status, reason and message.
+  void conclude(CaseResult& result);
 
  private:
   std::vector<CheckResult> checks_;
@@ -46,8 +49,11 @@ class CheckedCall {
   // One call; mutated operands start from their first contents. False, with a failed check, when
   // the call failed or touched memory that is not its own.
   bool run(std::uint8_t poison, Outputs& outputs);
+  // The same by replaying the graph of the callable's last call, which was on these tensors.
+  bool replay(std::uint8_t poison, Outputs& outputs);
 
  private:
+  bool watch(std::uint8_t poison, Outputs& outputs, const std::function<Status()>& call);
   void watch_memory(const std::vector<StorageHash>& before);
 
   const Problem& problem_;

@@ -122,6 +122,12 @@ double round_to(DType dtype, double value) {
   return rounded;
 }
 
+void round_all(DType dtype, double* values, std::int64_t count) {
+  with_type(dtype, [&](auto type) {
+    for (std::int64_t i = 0; i < count; ++i) values[i] = widen(narrow<decltype(type)>(values[i]));
+  });
+}
+
 double FloatFormat::smallest() const noexcept {
   return std::ldexp(1.0, min_exponent - (digits - 1));
 }

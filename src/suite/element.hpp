@@ -19,6 +19,7 @@ double load_element(DType dtype, const void* address);
 void store_element(DType dtype, void* address, double value);
 // `value` as `dtype` would keep it.
 double round_to(DType dtype, double value);
+void round_all(DType dtype, double* values, std::int64_t count);
 
 // Facts of a floating type: significand bits with the hidden one, exponent of the smallest normal
 // number, largest finite value.

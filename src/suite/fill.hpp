@@ -10,23 +10,11 @@
 #include <vector>
 
 #include "kernelwright/base/tensor.hpp"
+#include "kernelwright/kit/shared/fill.hpp"
 
 namespace kw::suite {
 
-enum class Fill : std::uint8_t {
-  kNormal,         // N(0, 1) as the sum of twelve 16-bit lanes; within +-6
-  kNormalOutlier,  // the same, every 512th channel times 40
-  kUniform,        // [-1, 1)
-  kExactInt,       // small integers: products and sums stay exact in float32
-  kBig,            // squares fit float32 but not the storage type: 2^48, f16 2^14
-  kTiny,           // subnormal or nearly: 2^-130, f16 2^-20
-  kMixedMag,       // neighbours 2^20 and 2^-20, f16 2^8 and 2^-8
-  kConst,          // every row constant
-  kZeros,
-  kZeroRows,  // every third row zero
-  kNanRow,    // NaN in every fifth channel of the middle row
-  kInfElem,   // one infinity, in the middle row
-};
+using kit::Fill;
 
 std::string_view fill_name(Fill fill) noexcept;
 // Throws Error(kNotFound) with the catalogue.
@@ -56,5 +44,18 @@ struct FillKey {
 // Writes the elements of `view`; bytes between them stay. Where strides make indices share memory,
 // the element of the lowest index is written. Integer dtypes get values in 0..3, bool 0 or 1.
 void fill_tensor(const TensorView& view, const FillKey& key);
+
+// Elements [begin, begin + count) of a tensor of `numel` as doubles, rounded to `dtype`: what
+// read_elements() finds after fill_tensor(), unless elements share memory.
+void fill_values(DType dtype, const FillKey& key, std::int64_t numel, std::int64_t begin,
+                 std::int64_t count, double* values);
+
+// What the value of an element depends on beside its index: `numel` elements, shared ones counted
+// as often as they occur. Throws Error(kUnsupported) for the f8 types.
+kit::FillRule fill_rule(const FillKey& key, std::int64_t numel);
+kit::FillType fill_type(DType dtype);
+
+// The first index of every dimension of stride 0: the elements that are distinct in memory.
+TensorView distinct_elements(const TensorView& view);
 
 }  // namespace kw::suite

@@ -66,7 +66,7 @@ GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec,
   end_ = base_ + static_cast<std::size_t>(range.end);
   total_bytes_ = round_up(end_ + kGuardBytes, 8);
   memory_ = runtime::Buffer(device, static_cast<std::int64_t>(total_bytes_));
-  if (device.hardware().kind != DeviceKind::kCpu) host_image_.resize(total_bytes_);
+  on_host_ = device.hardware().kind == DeviceKind::kCpu;
   view_ = view_of(spec, memory_.data() + base_);
 
   const std::size_t covered = static_cast<std::size_t>(spec.numel()) * dtype_bytes(spec.dtype);
@@ -77,20 +77,26 @@ GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec,
       std::fill(first, first + static_cast<std::ptrdiff_t>(bytes), true);
     });
   }
-  // Elements of a tensor without gaps are written before anyone looks.
-  const bool dense = element_byte_.empty();
-  paint(0, dense ? begin_ : total_bytes_);
-  if (dense) paint(end_, total_bytes_);
+  if (on_host_) make_image();
 }
 
-TensorView GuardedTensor::host_view() const noexcept {
+void GuardedTensor::make_image() const {
+  if (!on_host_) host_image_.resize(total_bytes_);
+  std::byte* const bytes = on_host_ ? memory_.data() : host_image_.data();
+  // Elements of a tensor without gaps are written before anyone looks.
+  const bool dense = element_byte_.empty();
+  paint(bytes, 0, dense ? begin_ : total_bytes_);
+  if (dense) paint(bytes, end_, total_bytes_);
+}
+
+TensorView GuardedTensor::host_view() const {
   TensorView view = view_;
   view.data = image() + base_;
   return view;
 }
 
-void GuardedTensor::paint(std::size_t from, std::size_t to) {
-  for (std::size_t i = from; i < to; ++i) image()[i] = canary(i);
+void GuardedTensor::paint(std::byte* bytes, std::size_t from, std::size_t to) const {
+  for (std::size_t i = from; i < to; ++i) bytes[i] = canary(i);
 }
 
 std::byte GuardedTensor::canary(std::size_t offset) const noexcept {
@@ -111,17 +117,55 @@ void GuardedTensor::copy_elements(const GuardedTensor& source) {
 }
 
 void GuardedTensor::upload(void* stream) {
-  if (host_image_.empty()) return;
-  device_->copy(memory_.data(), host_image_.data(), static_cast<std::int64_t>(total_bytes_),
-                stream);
+  if (on_host_) return;
+  device_->copy(memory_.data(), image(), static_cast<std::int64_t>(total_bytes_), stream);
   device_->synchronize(stream);
 }
 
 void GuardedTensor::download(void* stream) {
-  if (host_image_.empty()) return;
-  device_->copy(host_image_.data(), memory_.data(), static_cast<std::int64_t>(total_bytes_),
-                stream);
+  if (on_host_) return;
+  device_->copy(image(), memory_.data(), static_cast<std::int64_t>(total_bytes_), stream);
   device_->synchronize(stream);
+}
+
+void GuardedTensor::upload_guards(void* stream) {
+  const auto put = [&](std::size_t from, std::size_t to) {
+    std::vector<std::byte> guard(to - from);
+    for (std::size_t i = from; i < to; ++i) guard[i - from] = canary(i);
+    device_->copy(memory_.data() + from, guard.data(), static_cast<std::int64_t>(guard.size()),
+                  stream);
+    device_->synchronize(stream);
+  };
+  put(0, begin_);
+  put(end_, total_bytes_);
+}
+
+std::optional<std::string> GuardedTensor::guard_damage(void* stream) const {
+  const auto find = [&](std::size_t from, std::size_t to) -> std::optional<std::size_t> {
+    std::vector<std::byte> guard(to - from);
+    device_->copy(guard.data(), memory_.data() + from, static_cast<std::int64_t>(guard.size()),
+                  stream);
+    device_->synchronize(stream);
+    for (std::size_t i = from; i < to; ++i) {
+      if (guard[i - from] != canary(i)) return i;
+    }
+    return std::nullopt;
+  };
+  if (const auto at = find(0, begin_)) return before_text(*at);
+  if (const auto at = find(end_, total_bytes_)) return after_text(*at);
+  return std::nullopt;
+}
+
+void GuardedTensor::poison_on_device(std::uint8_t byte, void* stream) {
+  device_->fill(memory_.data() + begin_, byte, static_cast<std::int64_t>(end_ - begin_), stream);
+}
+
+std::string GuardedTensor::before_text(std::size_t at) const {
+  return fmt::format("{} bytes before the first element", begin_ - at);
+}
+
+std::string GuardedTensor::after_text(std::size_t at) const {
+  return fmt::format("{} bytes after the last element", at - end_);
 }
 
 std::vector<std::byte> GuardedTensor::element_bytes() const {
@@ -142,10 +186,8 @@ std::optional<std::string> GuardedTensor::damage() const {
     }
     return std::nullopt;
   };
-  if (const auto at = find(0, begin_))
-    return fmt::format("{} bytes before the first element", begin_ - *at);
-  if (const auto at = find(end_, total_bytes_))
-    return fmt::format("{} bytes after the last element", *at - end_);
+  if (const auto at = find(0, begin_)) return before_text(*at);
+  if (const auto at = find(end_, total_bytes_)) return after_text(*at);
   if (element_byte_.empty()) return std::nullopt;
   if (const auto at = find(begin_, end_))
     return fmt::format("a gap between elements, {} bytes after the first one", *at - begin_);

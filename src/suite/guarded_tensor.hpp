@@ -20,7 +20,8 @@ using StorageHash = std::array<std::uint64_t, 2>;
 StorageHash hash_bytes(const std::byte* data, std::size_t bytes) noexcept;
 
 // The host edits an image; upload() and download() move it to and from the device and do nothing
-// for the CPU, whose memory is the image. Views and addresses are of the device.
+// for the CPU, whose memory is the image. Elsewhere the image is made when first used, so that a
+// tensor filled on the device costs the host nothing. Views and addresses are of the device.
 class GuardedTensor {
  public:
   static constexpr std::int64_t kGuardBytes = 512;
@@ -30,7 +31,7 @@ class GuardedTensor {
   GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key);
 
   const TensorView& view() const noexcept { return view_; }  // on the device
-  TensorView host_view() const noexcept;                     // in the image
+  TensorView host_view() const;                              // in the image
   const TensorSpec& spec() const noexcept { return spec_; }
 
   // Sets every byte of every element; gaps keep their canaries.
@@ -40,19 +41,33 @@ class GuardedTensor {
   void upload(void* stream);
   void download(void* stream);
 
+  // The whole allocation on the device.
+  const runtime::Buffer& memory() const noexcept { return memory_; }
+  // Canaries before the first and after the last element, without the image; those between
+  // elements are left alone. Both wait for the stream.
+  void upload_guards(void* stream);
+  std::optional<std::string> guard_damage(void* stream) const;
+  // Sets every byte between the guards on the device, gaps included.
+  void poison_on_device(std::uint8_t byte, void* stream);
+
   // Of the image, canaries included.
-  StorageHash hash() const noexcept { return hash_bytes(image(), total_bytes_); }
+  StorageHash hash() const { return hash_bytes(image(), total_bytes_); }
   // Bytes of the elements, in row-major order without gaps.
   std::vector<std::byte> element_bytes() const;
   // Says where the first byte lies that is not a canary any more.
   std::optional<std::string> damage() const;
 
  private:
-  std::byte* image() const noexcept {
-    return host_image_.empty() ? memory_.data() : const_cast<std::byte*>(host_image_.data());
+  std::byte* image() const {
+    if (on_host_) return memory_.data();
+    if (host_image_.empty()) make_image();
+    return host_image_.data();
   }
+  void make_image() const;
   std::byte canary(std::size_t offset) const noexcept;
-  void paint(std::size_t from, std::size_t to);
+  void paint(std::byte* bytes, std::size_t from, std::size_t to) const;
+  std::string before_text(std::size_t at) const;
+  std::string after_text(std::size_t at) const;
   template <typename Visit>
   void each_run(Visit visit) const;
 
@@ -60,7 +75,8 @@ class GuardedTensor {
   TensorSpec spec_;
   std::uint64_t key_;
   runtime::Buffer memory_;
-  std::vector<std::byte> host_image_;  // empty on the CPU
+  bool on_host_ = true;
+  mutable std::vector<std::byte> host_image_;  // empty on the CPU
   std::size_t total_bytes_ = 0;
   std::size_t base_ = 0;             // offset of element 0
   std::size_t begin_ = 0, end_ = 0;  // extent of the elements

@@ -22,20 +22,20 @@ std::vector<TensorView> PlacedTensors::views() const {
   return views;
 }
 
-void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
-                 const Catalog& catalog) {
+std::vector<InputSource> input_sources(const std::vector<Operand>& operands, const Problem& problem,
+                                       Fill fill, std::uint64_t seed, const Catalog& catalog) {
   const Operation* forward = find_forward(catalog, problem.operation());
   const auto& parameters = problem.contract->parameters;
   const bool any_rows = std::any_of(parameters.begin(), parameters.end(),
                                     [](const Parameter& p) { return p.shape.batch; });
-  std::vector<std::size_t> linked;
-  for (std::size_t i = 0; i < placed.operands().size(); ++i) {
-    const Operand& operand = placed.operands()[i];
+  std::vector<InputSource> sources;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Operand& operand = operands[i];
     if (!operand.is_read()) continue;
-    const Parameter& parameter = problem.contract->parameters[operand.parameter];
+    const Parameter& parameter = parameters[operand.parameter];
     if (forward != nullptr &&
         is_saved_output(*forward->contract, parameter, problem.variant_name())) {
-      linked.push_back(i);
+      sources.push_back({i, true, {}});
       continue;
     }
     const std::string& content =
@@ -47,12 +47,26 @@ void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::
     }
     const bool has_rows = parameter.shape.batch || !any_rows;
     const Fill used = is_row_fill(fill) && !has_rows ? Fill::kNormal : fill;
-    fill_tensor(placed[i].host_view(),
-                {used, seed, operand.name, row_width(parameter, operand.spec),
-                 has_rows ? batch_exponent(used) : 0});
+    sources.push_back({i,
+                       false,
+                       {used, seed, operand.name, row_width(parameter, operand.spec),
+                        has_rows ? batch_exponent(used) : 0}});
+  }
+  return sources;
+}
+
+void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
+                 const Catalog& catalog) {
+  std::vector<std::size_t> linked;
+  for (const InputSource& source : input_sources(placed.operands(), problem, fill, seed, catalog)) {
+    if (source.linked)
+      linked.push_back(source.operand);
+    else
+      fill_tensor(placed[source.operand].host_view(), source.key);
   }
   if (linked.empty()) return;
-  for (const SavedOutput& saved : run_forward(*forward, problem, read_inputs(placed), catalog)) {
+  const Operation& forward = *find_forward(catalog, problem.operation());
+  for (const SavedOutput& saved : run_forward(forward, problem, read_inputs(placed), catalog)) {
     for (const std::size_t i : linked) {
       if (placed.operands()[i].parameter != saved.parameter) continue;
       write_elements(placed[i].host_view(), read_elements(saved.tensor.view()));

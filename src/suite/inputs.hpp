@@ -29,7 +29,19 @@ class PlacedTensors {
   std::vector<GuardedTensor> tensors_;
 };
 
-// Writes the host images of all read operands. Operands without rows keep `normal` under row fills.
+// How one read operand gets its contents.
+struct InputSource {
+  std::size_t operand = 0;  // index
+  bool linked = false;      // an output that the forward saved; otherwise by `key`
+  FillKey key;              // its name is that of the operand, borrowed
+};
+
+// Operands without rows keep `normal` under row fills. Throws Error(kUnsupported) for contents that
+// the suite cannot make.
+std::vector<InputSource> input_sources(const std::vector<Operand>& operands, const Problem& problem,
+                                       Fill fill, std::uint64_t seed, const Catalog& catalog);
+
+// Writes the host images of all read operands.
 void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
                  const Catalog& catalog);
 

@@ -88,15 +88,19 @@ OutputTraits traits_of(const Case& spec, const Operand& operand, const Catalog& 
 }
 
 Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
-                        const std::vector<std::vector<double>>& inputs, const Catalog& catalog) {
+                        const std::vector<std::vector<double>>& inputs, const Catalog& catalog,
+                        const std::function<bool(const Operand&)>& judged) {
   const Problem& problem = spec.problem;
+  const auto wanted = [&](const Operand& operand) {
+    return operand.is_written() && (!judged || judged(operand));
+  };
   const std::vector<Operand>& operands = placed.operands();
   std::vector<OutputTraits> traits(operands.size());
   std::vector<Gates> gates(operands.size());
   bool needs_steps = false, needs_sensitivity = false;
   double step = 0x1p-24;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].is_written()) continue;
+    if (!wanted(operands[i])) continue;
     traits[i] = traits_of(spec, operands[i], catalog);
     gates[i] = gates_for(traits[i]);
     needs_steps |= gates[i].bitwise || gates[i].against_steps;
@@ -116,7 +120,7 @@ Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
   double trust = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];
-    if (!operand.is_written()) continue;
+    if (!wanted(operand)) continue;
     if (gates[i].bitwise) {
       const std::vector<std::byte> got = placed[i].element_bytes();
       auto failures =

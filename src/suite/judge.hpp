@@ -3,6 +3,7 @@
 // as they need it, compares every written operand, and measures trust.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "kernelwright/suite/case.hpp"
@@ -19,8 +20,10 @@ struct Judgement {
 // What the thresholds of operand `operand` follow from.
 OutputTraits traits_of(const Case& spec, const Operand& operand, const Catalog& catalog);
 
-// `placed` holds the outputs of the call; `inputs` what it read, per operand.
+// `placed` holds the outputs of the call; `inputs` what it read, per operand. Outputs that `judged`
+// denies are left out; empty: none are.
 Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
-                        const std::vector<std::vector<double>>& inputs, const Catalog& catalog);
+                        const std::vector<std::vector<double>>& inputs, const Catalog& catalog,
+                        const std::function<bool(const Operand&)>& judged = {});
 
 }  // namespace kw::suite

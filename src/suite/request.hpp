@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,12 +17,16 @@
 
 namespace kw::suite {
 
+class DeviceKernels;
+
 struct Platform {
   Catalog& catalog;  // frozen by the first run
   runtime::Device& device;
   std::span<const SuiteSpec> suites;
   // KW_OVERRIDE_* of this process, by operation.
   std::map<std::string, std::string> overrides;
+  // Fill and compare on the device; null: on the host.
+  std::shared_ptr<DeviceKernels> kernels = nullptr;
 };
 
 struct Request {

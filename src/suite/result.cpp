@@ -12,7 +12,7 @@ std::string_view status_name(CaseStatus status) noexcept {
 }
 
 std::string_view reason_name(Reason reason) noexcept {
-  constexpr std::array<std::string_view, 22> kNames{"none",
+  constexpr std::array<std::string_view, 23> kNames{"none",
                                                     "numeric_mismatch",
                                                     "nonfinite_mismatch",
                                                     "bias",
@@ -24,6 +24,7 @@ std::string_view reason_name(Reason reason) noexcept {
                                                     "rejected_valid",
                                                     "nondeterministic",
                                                     "batch_variant",
+                                                    "stale_replay",
                                                     "gradient",
                                                     "mistrusted_oracle",
                                                     "compile_error",

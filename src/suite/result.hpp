@@ -33,6 +33,7 @@ enum class Reason : std::uint8_t {
   kRejectedValid,
   kNondeterministic,
   kBatchVariant,
+  kStaleReplay,
   kGradient,
   kMistrustedOracle,
   kCompileError,
@@ -53,7 +54,7 @@ struct CheckResult {
   std::string name;  // "oracle:y", "canary", "repeat", ...
   bool passed = true;
   Reason reason = Reason::kNone;
-  std::string message;  // what was found and what was allowed; empty when passed
+  std::string message;  // what was found and what was allowed, or what a pass leaves open
   std::vector<std::pair<std::string, double>> data;
 };
 

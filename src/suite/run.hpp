@@ -28,15 +28,18 @@ struct NumericsRequest : Request {
 NumericsReport run_numerics(const NumericsRequest& request, const Platform& platform);
 
 enum class Protocol : std::uint8_t {
-  kWall,  // a call until its work is done: cold (rotated buffers) and hot (one set of buffers)
-  kCall,  // the host's share: the same call without rows, where nothing is left to compute
+  kWall,    // a call until its work is done: cold (rotated buffers) and hot (one set of buffers)
+  kCall,    // the host's share: the same call without rows, where nothing is left to compute
+  kDevice,  // device time in replayed graphs: device_cold and device_hot
+  kEager,   // device time between events around eager calls: what a model without graphs sees
+  kHost,    // a slot's call until it is enqueued, beside an empty kernel through the driver
 };
 std::string_view protocol_name(Protocol protocol) noexcept;
 Protocol parse_protocol(std::string_view name);
 
 struct BenchRequest : Request {
   BenchRequest() { batch = "bench"; }
-  std::vector<Protocol> protocols{Protocol::kWall, Protocol::kCall};
+  std::vector<Protocol> protocols;  // empty: wall and call, or device and host with graphs
   std::string fill = "normal";
   int warmup = 3;
   int iterations = 0;         // > 0: exactly so many samples, no stopping rule

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/suite/runner.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <new>
 
 #include <fmt/core.h>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/suite/slices.hpp"
 
 namespace kw::suite {
 namespace {
+
+constexpr double kPrefixBytes = 256e6;  // of host memory: a fraction of a second
 
 // An exception of a case: whose fault, by its code.
 std::pair<CaseStatus, Reason> blame(Code code, bool prepared) {
@@ -63,11 +68,18 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
   };
   if (const auto declined = bound_.declines(spec.problem))
     return end(CaseStatus::kNotApplicable, declined->reason, declined->text);
-  if (const double needed = case_bytes(spec.problem); needed > memory_bytes_) {
+  const double needed = case_bytes(spec.problem);
+  const std::string why = needed <= memory_bytes_ ? ""
+                          : platform_.kernels == nullptr
+                              ? "this device has no kernels for slices"
+                              : why_whole(spec.problem, platform_.catalog);
+  const bool by_slices = needed > memory_bytes_ && why.empty();
+  if (needed > memory_bytes_ && !by_slices) {
     return end(
         CaseStatus::kSkipped, Reason::kOomSkipped,
-        fmt::format("needs about {:.1f} GB of host memory with its oracle; {:.1f} GB are granted",
-                    needed * 1e-9, memory_bytes_ * 1e-9));
+        fmt::format("needs about {:.1f} GB of host memory with its oracle; {:.1f} GB are granted, "
+                    "and it cannot be judged by slices: {}",
+                    needed * 1e-9, memory_bytes_ * 1e-9, why));
   }
   try {
     bound_.prepare(spec.problem);
@@ -76,12 +88,46 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
     return end(status, reason, std::string("prepare: ") + error.what());
   }
   try {
-    result = validate(spec, bound_, *scratch_, platform_.device, platform_.catalog, options_);
+    if (by_slices)
+      judge_slices(spec, result);
+    else
+      result = validate(spec, bound_, *scratch_, platform_.device, platform_.catalog, options_);
   } catch (const Error& error) {
     end(CaseStatus::kError, Reason::kDeviceError, error.what());
   } catch (const std::bad_alloc&) {
     end(CaseStatus::kSkipped, Reason::kOomSkipped, "host memory is short");
   }
+}
+
+// Outputs that only the whole shows are judged on as many slices as the host can hold.
+void TargetRunner::judge_slices(const Case& spec, CaseResult& result) {
+  const double device = device_case_bytes(spec.problem);
+  const auto free = static_cast<double>(platform_.device.memory_info().free_bytes);
+  if (device > 0.9 * free) {
+    result.status = CaseStatus::kSkipped;
+    result.reason = Reason::kOomSkipped;
+    result.message = fmt::format("needs {:.1f} GB of device memory; {:.1f} GB are free",
+                                 device * 1e-9, free * 1e-9);
+    return;
+  }
+  const std::int64_t slices = slice_count(spec.problem);
+  const double most = std::min(memory_bytes_, kPrefixBytes) / case_bytes(spec.problem);
+  const auto size =
+      std::max<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(slices) * most), 1);
+  const Case prefix{batch_prefix(spec.problem, size), spec.fill, spec.seed};
+  if (bound_.accepts(prefix.problem)) {
+    bound_.prepare(prefix.problem);
+    result = validate(prefix, bound_, *scratch_, platform_.device, platform_.catalog, options_);
+    if (result.status != CaseStatus::kPassed) {
+      result.message = fmt::format("in its first {} slices: {}", size, result.message);
+      return;
+    }
+  }
+  std::vector<CheckResult> before = std::move(result.checks);
+  for (CheckResult& check : before) check.name = "prefix:" + check.name;
+  result = validate_slices(spec, bound_, *scratch_, platform_, options_);
+  result.checks.insert(result.checks.begin(), std::make_move_iterator(before.begin()),
+                       std::make_move_iterator(before.end()));
 }
 
 }  // namespace kw::suite

@@ -13,6 +13,8 @@ namespace kw::suite {
 class TargetRunner {
  public:
   // Throws Error when the implementation cannot be bound on this device.
+  // Cases that need more than `memory_bytes` on the host are judged by slices where the platform
+  // has kernels for that, with a smaller problem of the same kind judged whole; elsewhere skipped.
   TargetRunner(const Target& target, const Request& request, const Platform& platform, int repeats,
                double memory_bytes);
 
@@ -26,6 +28,7 @@ class TargetRunner {
 
  private:
   void judge(const Case& spec, CaseResult& result);
+  void judge_slices(const Case& spec, CaseResult& result);
 
   const Platform& platform_;
   const CfgPins pins_;

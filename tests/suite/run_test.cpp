@@ -263,7 +263,7 @@ TEST(Bench, TimesOnlyWhatPassed) {
   EXPECT_DOUBLE_EQ(row.roof_share, row.gigabytes_per_second / good.roof.gigabytes_per_second);
   EXPECT_EQ(good.exit_code(), 0);
   EXPECT_EQ(parse_protocol("call"), Protocol::kCall);
-  error_of([] { parse_protocol("device"); }, Code::kNotFound);
+  error_of([] { parse_protocol("devices"); }, Code::kNotFound);
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ done
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 tools="memcheck"
 [ "$mode" = full ] && tools="memcheck racecheck synccheck"
+# The sanitizer has to see a planted error (exit code 86), or its silence below means nothing.
+step planted_memcheck 60 bash -c '"$@"; [ $? -eq 86 ]' - "$sanitizer" --tool memcheck --error-exitcode 86 \
+  "$tree/bin/kw_backend_cuda_gpu_tests" --gtest_also_run_disabled_tests --gtest_filter='*Planted*'
 for tool in $tools; do
   for operation in rms_norm rms_norm_backward; do
     step "${operation}_$tool" 60 "$sanitizer" --tool "$tool" --error-exitcode 86 \

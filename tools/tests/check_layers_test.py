@@ -75,7 +75,14 @@ class CheckLayers(planted.PlantedTree):
 
     def test_layer_sees_no_kit(self):
         self.plant_header("src/kit/shared/a.hpp")
-        self.assert_finds(self.find("src/suite/b.cpp", '"kernelwright/kit/shared/a.hpp"'),
+        self.assert_finds(self.find("src/runtime/b.cpp", '"kernelwright/kit/shared/a.hpp"'),
+                          "runtime may not see kit")
+
+    def test_suite_sees_shared_kit_only(self):
+        self.plant_header("src/kit/shared/a.hpp")
+        self.plant_header("src/kit/cpu/a.hpp")
+        self.assertEqual(self.find("src/suite/b.cpp", '"kernelwright/kit/shared/a.hpp"'), [])
+        self.assert_finds(self.find("src/suite/c.cpp", '"kernelwright/kit/cpu/a.hpp"'),
                           "suite may not see kit")
 
     def test_toolkit_in_kit(self):

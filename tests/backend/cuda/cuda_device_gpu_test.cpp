@@ -142,5 +142,16 @@ TEST_F(CudaDeviceGpu, RefusesWhatItCannotLoadOrLaunchWithTheName) {
   EXPECT_NE(last_message().find("launch kw_add_rank"), std::string::npos) << last_message();
 }
 
+// For compute-sanitizer alone, which must report it: one element behind an allocation is written.
+// By itself the device does not notice, since allocations are rounded up.
+TEST_F(CudaDeviceGpu, DISABLED_PlantedWriteBehindAnAllocation) {
+  constexpr int kCount = 2048;
+  const auto kernel = plan(1, 512);
+  const Buffer memory(*device_, kCount * 4);
+  const Args args{reinterpret_cast<float*>(memory.data()), kCount + 1};
+  ASSERT_TRUE(kernel->launch({kCount / 128 + 1, 1, 1}, &args, sizeof args, nullptr));
+  device_->synchronize(nullptr);
+}
+
 }  // namespace
 }  // namespace kw::runtime

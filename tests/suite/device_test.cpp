@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the suite does on a device with kernels of its own, on one that is not there: fills, sets of
+// buffers, slices of large cases, replays on changed inputs, protocols of bench.
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "kernelwright/suite/buffer_sets.hpp"
+#include "kernelwright/suite/device_inputs.hpp"
+#include "kernelwright/suite/element.hpp"
+#include "kernelwright/suite/run.hpp"
+#include "kernelwright/suite/runner.hpp"
+#include "kernelwright/suite/slices.hpp"
+#include "suite/support/fake_gpu.hpp"
+#include "suite/support/toy_operation.hpp"
+#include "support/expect_error.hpp"
+
+namespace kw::suite {
+namespace {
+
+using test::GraphSabotage;
+
+struct World {
+  test::FakeDevice device;
+  test::FakeToolchain toolchain;
+  jit::SessionOptions options;
+  jit::HeaderBundle headers{
+      std::map<std::string, std::string>{{"kernelwright/kit/cuda/fill.cuh", ""}}};
+  std::unique_ptr<jit::Session> session;
+  std::shared_ptr<DeviceKernels> kernels;
+  Catalog catalog;
+
+  explicit World(GraphSabotage sabotage = GraphSabotage::kNone) {
+    test::define_suite_kernels(device);
+    options.headers = &headers;
+    session = std::make_unique<jit::Session>(options);
+    kernels = std::make_shared<DeviceKernels>(device, toolchain, "fake", *session);
+    test::add_toy_operations(catalog);
+    catalog.register_implementation("affine", test::gpu_affine(device, sabotage));
+  }
+  Platform platform() { return {catalog, device, {}, {}, kernels}; }
+  Case spec(const std::string& text, Fill fill = Fill::kNormal) {
+    return {parse_problem(text, catalog), fill, 3};
+  }
+  CaseResult judge(const std::string& text, double memory_bytes, Mode mode = Mode::kEager) {
+    Request request;
+    request.mode = mode;
+    const Platform here = platform();
+    const auto [operation, entry] = catalog.find_implementation("cuda.toy.affine");
+    return TargetRunner({operation, entry}, request, here, 3, memory_bytes).run(spec(text));
+  }
+};
+
+std::vector<std::string> names_of(const std::vector<CheckResult>& checks) {
+  std::vector<std::string> names;
+  for (const CheckResult& check : checks) names.push_back(check.name);
+  return names;
+}
+
+TEST(DeviceKernels, FillWithTheBitsOfTheHost) {
+  World world;
+  for (const char* text :
+       {"affine/one x=bf16[5,3,33] gain=bf16[33]",
+        "affine/one x=f16[4,8,33]:[400,41,1] gain=f16[33]:[3]",
+        "affine/one x=f32[4,8,33]:[33,0,1] gain=f32[33]", "affine/one x=f64[7,64] gain=f64[64]"}) {
+    for (const Fill fill : fill_catalogue()) {
+      const Case spec = world.spec(text, fill);
+      PlacedTensors host(world.device, spec.problem, 1), device(world.device, spec.problem, 1);
+      fill_inputs(host, spec.problem, fill, spec.seed, world.catalog);
+      fill_inputs_on_device(device, spec, world.catalog, *world.kernels, nullptr);
+      for (std::size_t i = 0; i < host.operands().size(); ++i) {
+        if (!host.operands()[i].is_read()) continue;
+        device[i].download(nullptr);
+        EXPECT_EQ(device[i].element_bytes(), host[i].element_bytes())
+            << text << ' ' << fill_name(fill) << ' ' << host.operands()[i].name;
+      }
+    }
+  }
+}
+
+TEST(DeviceKernels, LeaveToTheHostWhatOverlapsOtherThanByStrideZero) {
+  World world;
+  std::vector<float> memory(100);
+  const std::int64_t sizes[] = {4, 8}, strides[] = {4, 1};
+  EXPECT_FALSE(world.kernels->fill(TensorView(memory.data(), DType::kF32, sizes, strides),
+                                   {Fill::kNormal, 1, "x", 8, 0}, nullptr));
+  EXPECT_EQ(memory[0], 0.0F);
+}
+
+TEST(DeviceKernels, CompareWholeWordsOnly) {
+  World world;
+  const runtime::Buffer a(world.device, 64), b(world.device, 64);
+  EXPECT_FALSE(world.kernels->take_difference(nullptr));
+  world.kernels->compare(a.data(), b.data(), 64, nullptr);
+  EXPECT_FALSE(world.kernels->take_difference(nullptr));
+  b.data()[63] = std::byte{1};
+  world.kernels->compare(a.data(), b.data(), 64, nullptr);
+  EXPECT_TRUE(world.kernels->take_difference(nullptr));
+  EXPECT_FALSE(world.kernels->take_difference(nullptr));
+  test::expect_error(Code::kInternal, {"aligned to 8"},
+                     [&] { world.kernels->compare(a.data(), b.data() + 4, 8, nullptr); });
+}
+
+TEST(BufferSets, AreFilledOnceAndComparedOnTheDevice) {
+  World world;
+  const Case spec = world.spec("affine/one x=bf16[9,33] gain=bf16[33]");
+  BufferSets sets(spec, 3, world.platform());
+  const auto& first = *static_cast<const test::AffineArgs*>(sets.arguments(0).data());
+  const auto& last = *static_cast<const test::AffineArgs*>(sets.arguments(2).data());
+  EXPECT_EQ(read_elements(first.x), read_elements(last.x));
+  EXPECT_NE(first.x.data, last.x.data);
+  EXPECT_TRUE(sets.outputs_agree());
+  static_cast<std::uint16_t*>(last.y.data)[5] = 7;
+  EXPECT_FALSE(sets.outputs_agree());
+}
+
+TEST(Slices, InputsAreThoseOfTheWhole) {
+  World world;
+  for (const Fill fill : fill_catalogue()) {
+    const Case spec = world.spec("affine/one x=bf16[40,3,16] gain=bf16[16]", fill);
+    ASSERT_EQ(why_whole(spec.problem, world.catalog), "");
+    PlacedTensors whole(world.device, spec.problem, 1);
+    fill_inputs(whole, spec.problem, fill, spec.seed, world.catalog);
+    const auto expected = read_inputs(whole);
+    const std::int64_t slices[] = {0, 20, 39};
+    const auto some = slice_inputs(spec, slices, world.catalog);
+    EXPECT_EQ(some[1], expected[1]);
+    for (std::size_t s = 0; s < 3; ++s) {
+      for (std::size_t i = 0; i < 48; ++i) {
+        const double want = expected[0][static_cast<std::size_t>(slices[s]) * 48 + i];
+        const double got = some[0][s * 48 + i];
+        EXPECT_TRUE(got == want || (std::isnan(got) && std::isnan(want))) << fill_name(fill);
+      }
+    }
+  }
+}
+
+TEST(Slices, SayWhyACaseNeedsToBeWhole) {
+  World world;
+  EXPECT_EQ(why_whole(world.spec("affine/one x=f32[64] gain=f32[64]").problem, world.catalog),
+            "it has no batch dimension");
+  EXPECT_EQ(
+      why_whole(world.spec("affine/one x=f32[8,64]:[0,1] gain=f32[64]").problem, world.catalog),
+      "elements of 'x' share memory");
+  EXPECT_EQ(why_whole(world
+                          .spec("affine_backward/one dy=f32[8,64] x=f32[8,64] gain=f32[64] "
+                                "total=f32[64]")
+                          .problem,
+                      world.catalog),
+            "the saved input 'total' depends on all slices");
+}
+
+constexpr const char* kLarge = "affine/one x=f32[4000,64] gain=f32[64] want_total=true";
+
+TEST(Slices, JudgeWhatTheHostCannotHold) {
+  World world;
+  const CaseResult result = world.judge(kLarge, 1e6);
+  EXPECT_EQ(result.status, CaseStatus::kPassed) << result.message;
+  EXPECT_EQ(names_of(result.checks),
+            (std::vector<std::string>{"prefix:memory", "prefix:oracle:y", "prefix:oracle:total",
+                                      "prefix:trust", "prefix:repeat", "prefix:empty",
+                                      "unjudged:total", "oracle:y", "trust", "slices", "repeat"}));
+  EXPECT_GT(result.trust, 100);
+}
+
+TEST(Slices, FindAnErrorThatASmallProblemDoesNotHave) {
+  World world(GraphSabotage::kWrongFarSlice);
+  EXPECT_EQ(world.judge("affine/one x=f32[150,64] gain=f32[64]", 1e9).status, CaseStatus::kPassed);
+  const CaseResult result = world.judge(kLarge, 1e6);
+  EXPECT_EQ(result.status, CaseStatus::kFailed);
+  EXPECT_EQ(result.reason, Reason::kNumericMismatch) << result.message;
+}
+
+TEST(Slices, WithoutKernelsTheCaseIsSkippedWithTheReason) {
+  World world;
+  world.kernels = nullptr;
+  const CaseResult result = world.judge(kLarge, 1e6);
+  EXPECT_EQ(result.status, CaseStatus::kSkipped);
+  EXPECT_NE(result.message.find("no kernels for slices"), std::string::npos) << result.message;
+}
+
+TEST(Replay, FollowsInputsThatChangeInPlace) {
+  World world;
+  world.device.reset_calls();
+  const CaseResult result = world.judge("affine/one x=f32[20,64] gain=f32[64]", 1e9, Mode::kGraph);
+  EXPECT_EQ(result.status, CaseStatus::kPassed) << result.message;
+  const std::vector<std::string> names = names_of(result.checks);
+  EXPECT_NE(std::find(names.begin(), names.end(), "replay"), names.end());
+  // Every call was captured and ran as a graph: two poisons, one repeat, the empty one; and a
+  // replay.
+  EXPECT_EQ(world.device.calls().captures, 4);
+  EXPECT_EQ(world.device.calls().graph_launches, 5);
+}
+
+TEST(Replay, CatchesGraphsThatKeepWhatTheyCaptured) {
+  for (const GraphSabotage sabotage : {GraphSabotage::kKeepsValues, GraphSabotage::kRunsOnce}) {
+    World world(sabotage);
+    EXPECT_EQ(world.judge("affine/one x=f32[20,64] gain=f32[64]", 1e9).status, CaseStatus::kPassed);
+    const CaseResult result =
+        world.judge("affine/one x=f32[20,64] gain=f32[64]", 1e9, Mode::kGraph);
+    EXPECT_EQ(result.status, CaseStatus::kFailed);
+    EXPECT_EQ(result.reason, Reason::kStaleReplay) << result.message;
+  }
+}
+
+TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
+  World world;
+  BenchRequest request;
+  request.implementation = "cuda.toy.affine";
+  request.problems = {"affine/one x=f32[1024,128] gain=f32[128]"};
+  request.protocols = {Protocol::kDevice, Protocol::kEager, Protocol::kHost};
+  request.warmup = 0;
+  request.iterations = 1;
+  const BenchReport report = run_bench(request, world.platform());
+  ASSERT_EQ(report.rows.size(), 1U);
+  const BenchRow& row = report.rows[0];
+  EXPECT_EQ(row.numerics.status, CaseStatus::kPassed) << row.numerics.message;
+  std::vector<std::string> protocols;
+  for (const Timing& timing : row.timings) protocols.push_back(timing.protocol);
+  EXPECT_EQ(protocols, (std::vector<std::string>{"device_cold", "device_hot", "eager_cold",
+                                                 "host_enqueue", "raw_launch"}));
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(row.timings[i].nanoseconds.median, test::FakeDevice::kKernelNs);
+  EXPECT_GT(row.timings[3].nanoseconds.median, 0);
+}
+
+}  // namespace
+}  // namespace kw::suite
