@@ -28,7 +28,7 @@ std::string median_of(const suite::BenchRow& row, std::string_view kind, bool wi
                    [&](const suite::Timing& t) { return t.protocol.ends_with(kind); });
   if (timing == row.timings.end()) return "-";
   const suite::Statistics& figures = timing->nanoseconds;
-  const std::string median = duration_text(figures.median);
+  std::string median = duration_text(figures.median);
   if (!with_interval) return median;
   return fmt::format("{} +-{:.1f} %", median, 100 * figures.ci_half_width());
 }

@@ -8,6 +8,7 @@
 
 #include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
+#include "kernelwright/backend/cuda/toolchain_nvrtc.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
 #include "kernelwright/cli/request.hpp"
@@ -15,6 +16,7 @@
 #include "kernelwright/cli/table.hpp"
 #include "kernelwright/core/context.hpp"
 #include "kernelwright/core/environment.hpp"
+#include "kernelwright/jit/cache.hpp"
 #include "kernelwright/ops/catalog.hpp"
 
 namespace kw::cli {
@@ -35,7 +37,10 @@ struct Diagnosis {
   std::optional<Hardware> cpu;  // nothing: it could not be opened, and a problem says why
   runtime::MemoryInfo memory;
   std::vector<Hardware> cuda;
-  std::string cuda_compiler;  // "" when no device needs one, or there is none
+  std::vector<std::string> cuda_archs;            // what is compiled for each of them
+  std::string cuda_compiler, cuda_compiler_path;  // "": there is none
+  std::vector<jit::CacheStats::Root> kernel_caches;
+  std::string kernel_cache_state;  // of the user's: "writable", "read only", or what is wrong
   std::vector<CacheFact> caches;
   std::vector<EnvironmentRow> environment;
   std::vector<std::string> libraries;
@@ -71,16 +76,62 @@ void examine_device(Diagnosis& diagnosis, Catalog& catalog) {
   const Context context(catalog, settings_of({}, catalog, {}), *device);
 }
 
-// Devices without a compiler still run what packs and caches hold.
+void require_architecture(Diagnosis& diagnosis, jit::NvrtcToolchain& nvrtc, const Hardware& cuda) {
+  const std::vector<int> known = nvrtc.architectures();
+  if (std::find(known.begin(), known.end(), cuda.capability) != known.end()) return;
+  diagnosis.problems.push_back(
+      {false,
+       fmt::format("{} at {} does not know {} of cuda:{}", diagnosis.cuda_compiler,
+                   diagnosis.cuda_compiler_path, capability_text(cuda.kind, cuda.capability),
+                   cuda.index),
+       "install a newer wheel nvidia-cuda-nvrtc, or set KW_NVRTC to a newer library"});
+}
+
+// Devices without a compiler still run what packs and caches hold; without devices, a compiler
+// still fills caches for others.
 void examine_cuda(Diagnosis& diagnosis) {
   diagnosis.cuda = runtime::cuda_devices();
-  if (diagnosis.cuda.empty()) return;
-  try {
-    diagnosis.cuda_compiler = jit::cuda_toolchain().description();
-  } catch (const Error& error) {
-    diagnosis.problems.push_back(
-        {false, error.what(), "until then only kernels of packs and caches run on cuda"});
+  for (const Hardware& cuda : diagnosis.cuda) {
+    diagnosis.cuda_archs.push_back(jit::cuda_arch(cuda));
   }
+  jit::NvrtcToolchain nvrtc(jit::nvrtc_options(environment(), runtime::cuda_driver_version()));
+  try {
+    diagnosis.cuda_compiler = nvrtc.description();
+    diagnosis.cuda_compiler_path = nvrtc.library();
+    for (const Hardware& cuda : diagnosis.cuda) require_architecture(diagnosis, nvrtc, cuda);
+  } catch (const Error& error) {
+    if (diagnosis.cuda.empty()) {
+      diagnosis.absent.push_back({"compiler nvrtc", error.what()});
+    } else {
+      diagnosis.problems.push_back(
+          {false, error.what(), "until then only kernels of packs and caches run on cuda"});
+    }
+  }
+}
+
+void examine_kernel_cache(Diagnosis& diagnosis) {
+  const jit::Cache cache(jit::cache_options(environment()));
+  const std::string obstacle = cache.write_obstacle();
+  const bool as_asked = cache.options().read_only;
+  diagnosis.kernel_cache_state = obstacle.empty() ? "writable" : as_asked ? "read only" : obstacle;
+  if (!obstacle.empty() && !as_asked) {
+    diagnosis.problems.push_back(
+        {false, obstacle, "until then every process compiles its kernels anew"});
+  }
+  diagnosis.kernel_caches = cache.stats().roots;
+  for (const jit::CacheStats::Root& root : diagnosis.kernel_caches) {
+    if (root.layer == jit::Layer::kUser || root.problem.empty()) continue;
+    diagnosis.problems.push_back(
+        {false, root.problem, "correct KW_PACKS; until then it is not read"});
+  }
+}
+
+void examine_plugins(Diagnosis& diagnosis) {
+  diagnosis.absent.push_back({"plugins", "this build loads none"});
+  const std::vector<std::string>& asked = environment().plugins;
+  if (asked.empty()) return;
+  diagnosis.problems.push_back(
+      {false, "KW_PLUGINS names " + join(asked) + ", and this build loads no plugins", "unset it"});
 }
 
 void examine_absences(Diagnosis& diagnosis, const Catalog& catalog) {
@@ -125,6 +176,10 @@ Diagnosis diagnose() {
           [&] { examine_device(diagnosis, catalog); });
   guarded(diagnosis, "correct or unset the variable that the message names",
           [&] { examine_cuda(diagnosis); });
+  guarded(diagnosis, "correct or unset the variable that the message names", [&] {
+    examine_kernel_cache(diagnosis);
+    examine_plugins(diagnosis);
+  });
   examine_absences(diagnosis, catalog);
   diagnosis.caches = processor_caches();
   diagnosis.libraries = loaded_libraries();
@@ -151,15 +206,19 @@ std::string device_table(const Diagnosis& diagnosis, bool colour) {
     caches.push_back(fmt::format("{} {} (processors {})", cache.name, cache.size, cache.shared_by));
   }
   if (!caches.empty()) table.add({"caches", join(caches)});
-  for (const Hardware& cuda : diagnosis.cuda) {
+  for (std::size_t i = 0; i < diagnosis.cuda.size(); ++i) {
+    const Hardware& cuda = diagnosis.cuda[i];
     table.add({fmt::format("cuda:{}", cuda.index),
-               fmt::format("{}, {}, {} multiprocessors", cuda.model,
-                           capability_text(cuda.kind, cuda.capability), cuda.units)});
+               fmt::format("{}, {}, {} multiprocessors, compiled for as {}", cuda.model,
+                           capability_text(cuda.kind, cuda.capability), cuda.units,
+                           diagnosis.cuda_archs[i])});
   }
   if (const int version = runtime::cuda_driver_version(); version > 0) {
     table.add({"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)});
   }
-  if (!diagnosis.cuda_compiler.empty()) table.add({"compiler", diagnosis.cuda_compiler});
+  if (!diagnosis.cuda_compiler.empty()) {
+    table.add({"compiler", diagnosis.cuda_compiler + ", " + diagnosis.cuda_compiler_path});
+  }
   return table.text(colour);
 }
 
@@ -174,6 +233,17 @@ void print(const Diagnosis& diagnosis, const Console& console) {
                  row.set ? "set" : "", row.meaning});
     }
     console.out << '\n' << console.heading("environment") << table.text(colour);
+  }
+
+  if (!diagnosis.kernel_caches.empty()) {
+    Table caches({"layer", ">kernels", ">bytes", "directory", ""});
+    for (const jit::CacheStats::Root& root : diagnosis.kernel_caches) {
+      const bool own = root.layer == jit::Layer::kUser;
+      caches.add({jit::kLayerNames[static_cast<int>(root.layer)], std::to_string(root.entries),
+                  std::to_string(root.bytes), root.path,
+                  own ? diagnosis.kernel_cache_state : root.problem});
+    }
+    console.out << '\n' << console.heading("compiled kernels") << caches.text(colour);
   }
 
   Table libraries({"", ""});
@@ -218,16 +288,28 @@ Json to_json(const Diagnosis& diagnosis) {
           {{"name", cache.name}, {"size", cache.size}, {"shared_by", cache.shared_by}});
     }
   }
-  for (const Hardware& cuda : diagnosis.cuda) {
+  for (std::size_t i = 0; i < diagnosis.cuda.size(); ++i) {
+    const Hardware& cuda = diagnosis.cuda[i];
     json["devices"].push_back({{"name", fmt::format("cuda:{}", cuda.index)},
                                {"model", cuda.model},
                                {"capability", cuda.capability},
                                {"features", cuda.features},
+                               {"arch", diagnosis.cuda_archs[i]},
                                {"multiprocessors", cuda.units},
                                {"last_level_cache_bytes", cuda.last_level_cache_bytes}});
   }
   json["cuda"] = {{"driver", runtime::cuda_driver_version()},
-                  {"compiler", diagnosis.cuda_compiler}};
+                  {"compiler", diagnosis.cuda_compiler},
+                  {"compiler_path", diagnosis.cuda_compiler_path}};
+  json["kernel_cache"] = {{"state", diagnosis.kernel_cache_state}, {"layers", Json::array()}};
+  for (const jit::CacheStats::Root& root : diagnosis.kernel_caches) {
+    json["kernel_cache"]["layers"].push_back(
+        {{"layer", jit::kLayerNames[static_cast<int>(root.layer)]},
+         {"directory", root.path},
+         {"kernels", root.entries},
+         {"bytes", root.bytes},
+         {"problem", root.problem}});
+  }
   json["environment"] = Json::array();
   for (const EnvironmentRow& row : diagnosis.environment) {
     json["environment"].push_back(
@@ -260,9 +342,10 @@ ExitCode run_doctor(const Flags& flags, Console& console) {
 }  // namespace
 
 Command doctor_command() {
-  return {"doctor", "device, environment, libraries, what is absent and why, and what to fix",
-          "",       {Flag::kJson},
-          false,    run_doctor};
+  return {
+      "doctor", "devices, compiler, caches, environment, what is absent and why, and what to fix",
+      "",       {Flag::kJson},
+      false,    run_doctor};
 }
 
 }  // namespace kw::cli

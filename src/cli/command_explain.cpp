@@ -131,18 +131,6 @@ Json to_json(const Explanation& explanation) {
   return row;
 }
 
-// Every operation that the request speaks of, for --implementation.
-std::vector<std::string> operations_of(const Subject& subject) {
-  if (subject.problems.empty()) return {subject.operation};
-  std::vector<std::string> names;
-  for (const Problem& problem : subject.problems) {
-    if (std::find(names.begin(), names.end(), problem.operation()) == names.end()) {
-      names.push_back(problem.operation());
-    }
-  }
-  return names;
-}
-
 ExitCode run_explain(const Flags& flags, Console& console) {
   Catalog& catalog = builtin_catalog();
   const Subject subject = subject_of(flags, catalog);

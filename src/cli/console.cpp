@@ -3,8 +3,9 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <iostream>
+
+#include "kernelwright/core/environment.hpp"
 
 namespace kw::cli {
 namespace {
@@ -25,14 +26,6 @@ std::string_view escape_of(Style style) noexcept {
       break;
   }
   return "";
-}
-
-bool colour_wanted(int descriptor) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  const bool refused = (no_color != nullptr && *no_color != '\0') ||
-                       (term != nullptr && std::string_view(term) == "dumb");
-  return !refused && isatty(descriptor) != 0;
 }
 
 }  // namespace
@@ -56,8 +49,11 @@ void Console::warning(std::string_view message) const {
 }
 
 Console standard_console() {
-  return {std::cout, std::cerr, colour_wanted(STDOUT_FILENO), colour_wanted(STDERR_FILENO),
-          isatty(STDERR_FILENO) != 0};
+  const bool colour = !refuses_colour();
+  const bool out_is_terminal = isatty(STDOUT_FILENO) != 0;
+  const bool err_is_terminal = isatty(STDERR_FILENO) != 0;
+  return {std::cout, std::cerr, colour && out_is_terminal, colour && err_is_terminal,
+          err_is_terminal};
 }
 
 }  // namespace kw::cli

@@ -26,6 +26,7 @@ enum class Flag {
   kDtype,
   kSeed,
   kDevice,
+  kArch,
   kMode,
   kConfig,
   kCfg,
@@ -37,6 +38,7 @@ enum class Flag {
   kText,
   kRevision,
   kOutput,
+  kPack,
   kJson,
   kQuiet,
 };
@@ -49,10 +51,10 @@ struct Flags {
   std::string batch;
   std::string fuzz, fill, dtype;
   std::optional<std::uint64_t> seed;
-  std::string device, mode, config;
+  std::string device, arch, mode, config;
   std::vector<std::string> cfg, protocols;
   std::optional<int> warmup, iterations, repeats;
-  std::string shard, text, revision, output;
+  std::string shard, text, revision, output, pack;
   bool json = false, quiet = false;
   bool help = false;
   std::vector<std::string> argv;  // the whole command line, for reports

@@ -110,6 +110,17 @@ Subject subject_of(const Flags& flags, const Catalog& catalog) {
   return reader.take();
 }
 
+std::vector<std::string> operations_of(const Subject& subject) {
+  if (subject.problems.empty()) return {subject.operation};
+  std::vector<std::string> names;
+  for (const Problem& problem : subject.problems) {
+    if (std::find(names.begin(), names.end(), problem.operation()) == names.end()) {
+      names.push_back(problem.operation());
+    }
+  }
+  return names;
+}
+
 Settings settings_of(const Flags& flags, const Catalog& catalog,
                      const std::vector<std::string>& operations) {
   Settings settings;

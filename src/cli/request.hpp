@@ -28,6 +28,9 @@ struct Subject {
 // subject.
 Subject subject_of(const Flags& flags, const Catalog& catalog);
 
+// Every operation that it speaks of: the problems', else its own.
+std::vector<std::string> operations_of(const Subject& subject);
+
 // --config, --implementation for `operations`, --mode, and KW_OVERRIDE_* of this process on top.
 Settings settings_of(const Flags& flags, const Catalog& catalog,
                      const std::vector<std::string>& operations);

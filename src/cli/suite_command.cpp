@@ -104,16 +104,7 @@ void require_pins(const suite::Request& request, const suite::Platform& platform
 void Progress::step(const suite::CaseResult& result) {
   ++cases_;
   if (is_wrong(result.status)) ++failures_;
-  const auto now = std::chrono::steady_clock::now();
-  if (!shown_ || now - drawn_ < std::chrono::milliseconds(100)) return;
-  drawn_ = now;
-  // Cut to one line of a narrow terminal: a wrapped line cannot be redrawn.
-  const std::string line = fmt::format("case {}, {} wrong: {}", cases_, failures_, result.problem);
-  console_.err << "\r\x1b[K" << line.substr(0, 78) << std::flush;
-}
-
-void Progress::clear() const {
-  if (shown_ && cases_ > 0) console_.err << "\r\x1b[K" << std::flush;
+  line_.show(fmt::format("case {}, {} wrong: {}", cases_, failures_, result.problem));
 }
 
 Cell status_cell(CaseStatus status) {

@@ -3,7 +3,6 @@
 // their output.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "kernelwright/cli/console.hpp"
 #include "kernelwright/cli/exit_code.hpp"
 #include "kernelwright/cli/flags.hpp"
+#include "kernelwright/cli/progress.hpp"
 #include "kernelwright/cli/table.hpp"
 #include "kernelwright/suite/report.hpp"
 
@@ -27,24 +27,15 @@ suite::Platform platform_on(runtime::Device& device);
 // request, not a failed case.
 void require_pins(const suite::Request& request, const suite::Platform& platform);
 
-// One line on a terminal's standard error, redrawn at most ten times a second; nothing elsewhere.
 class Progress {
  public:
-  Progress(const Console& console, bool quiet)
-      : console_(console), shown_(console.err_is_terminal && !quiet) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  Progress(const Console& console, bool quiet) : line_(console, quiet) {}
 
   void step(const suite::CaseResult& result);
 
  private:
-  void clear() const;
-
-  const Console& console_;
-  bool shown_;
+  ProgressLine line_;
   int cases_ = 0, failures_ = 0;
-  std::chrono::steady_clock::time_point drawn_{};
 };
 
 Cell status_cell(suite::CaseStatus status);

@@ -119,8 +119,8 @@ void Arguments::set_tensor(const Parameter& parameter, const TensorView& view) {
 void Arguments::set_list(const Parameter& parameter, std::vector<TensorView> views) {
   const auto& kept = lists_.emplace_back(std::move(views));
   // A list with no elements is present all the same: its address is not null.
-  static const TensorView kNone;
-  field_at<TensorList>(data(), parameter.offset) = {kept.empty() ? &kNone : kept.data(),
+  static const TensorView none;
+  field_at<TensorList>(data(), parameter.offset) = {kept.empty() ? &none : kept.data(),
                                                     static_cast<std::int64_t>(kept.size())};
 }
 

@@ -98,7 +98,7 @@ struct NotPrepared {
 
 }  // namespace
 
-Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** prepared) noexcept {
+Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** staying) noexcept {
   try {
     check_call(contract(), selection_.variant, args);
     DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
@@ -110,17 +110,18 @@ Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** 
            "split the call",
            selection_.label(), Key::kCapacity);
     }
-    if (const PreparedCall* known = find_call(key)) {
-      const Status status = launch(*known, args, port, stream.handle);
+    FoundCall found = find_call(key);
+    const bool is_known = found.call != nullptr;
+    if (is_known) {
+      const Status status = launch(*found.call, args, port, stream.handle);
       if (status.code != StatusCode::kNotPrepared) {
-        *prepared = known;
+        if (found.stays()) *staying = found.call;
         return status;
-      }
-      *prepared = &prepare_call(args, stream, key, true);  // this stream lacks workspace
-    } else {
-      *prepared = &prepare_call(args, stream, key, false);
+      }  // else this stream lacks workspace
     }
-    const Status status = launch(**prepared, args, port, stream.handle);
+    found = prepare_call(args, stream, key, is_known);
+    if (found.stays()) *staying = found.call;
+    const Status status = launch(*found.call, args, port, stream.handle);
     if (status.code != StatusCode::kNotPrepared) return status;
     return failed(StatusCode::kInternal,
                   selection_.label() + ": the stream has no workspace after reserving it");
@@ -148,14 +149,35 @@ void Binding::require_device(const Hardware& hardware) const {
        selection_.label(), text(hardware), text(resolved));
 }
 
-const PreparedCall* Binding::find_call(const Key& key) const noexcept {
+FoundCall Binding::find_call(const Key& key) const noexcept {
   const std::shared_lock lock(mutex_);
-  const auto it = calls_.find(key);
-  return it == calls_.end() ? nullptr : it->second.get();
+  if (const auto it = calls_.find(key); it != calls_.end()) return {it->second.get(), nullptr};
+  const auto it = passing_.find(key);
+  return it == passing_.end() ? FoundCall{} : FoundCall{it->second.get(), it->second};
 }
 
-const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const Key& key,
-                                          bool is_known) {
+std::size_t Binding::remembered_calls() const {
+  const std::shared_lock lock(mutex_);
+  return calls_.size() + passing_.size();
+}
+
+FoundCall Binding::remember(std::unique_ptr<PreparedCall> call) {
+  const Key key = call->key;
+  const std::unique_lock lock(mutex_);
+  if (const auto it = calls_.find(key); it != calls_.end()) return {it->second.get(), nullptr};
+  if (const auto it = passing_.find(key); it != passing_.end()) {
+    return {it->second.get(), it->second};
+  }
+  context_.state_->problems_prepared.fetch_add(1, std::memory_order_relaxed);
+  if (calls_.size() < kStayingCalls) {
+    return {calls_.emplace(key, std::move(call)).first->second.get(), nullptr};
+  }
+  if (passing_.size() == kPassingCalls) passing_.clear();
+  const auto passing = passing_.emplace(key, std::move(call)).first->second;
+  return {passing.get(), passing};
+}
+
+FoundCall Binding::prepare_call(const void* args, Stream stream, const Key& key, bool is_known) {
   DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
   Problem problem = problem_from_args(contract(), selection_.variant, args);
   check(problem);
@@ -192,10 +214,7 @@ const PreparedCall& Binding::prepare_call(const void* args, Stream stream, const
   call->layout = recipe.layout;
   call->launch = plan->implementation().functions.launch;
   call->raw_plan = plan->get();
-  const std::unique_lock lock(mutex_);
-  const auto [entry, is_new] = calls_.try_emplace(key, std::move(call));
-  if (is_new) context_.state_->problems_prepared.fetch_add(1, std::memory_order_relaxed);
-  return *entry->second;
+  return remember(std::move(call));
 }
 
 const Plan* Binding::find_plan(const std::string& id) const {

@@ -64,8 +64,21 @@ struct PreparedCall {
   const void* raw_plan = nullptr;
 };
 
+// A prepared call, held for as long as it is launched.
+struct FoundCall {
+  const PreparedCall* call = nullptr;
+  std::shared_ptr<const PreparedCall> passing;  // owner of a call that does not stay; else null
+
+  bool stays() const noexcept { return call != nullptr && passing == nullptr; }
+};
+
 class Binding {
  public:
+  // A server with varying row counts sees new keys without end. The first so many prepared calls,
+  // about half a kilobyte each, stay, and slots point at them without a lock. Those after them
+  // pass: they are dropped together whenever they are so many, and each then costs one more miss.
+  static constexpr std::size_t kStayingCalls = 4096, kPassingCalls = 4096;
+
   Binding(Context& context, const OperationBinding& selection)
       : context_(context), selection_(selection) {}
   Binding(const Binding&) = delete;
@@ -90,11 +103,13 @@ class Binding {
     }
     return call.launch(call.raw_plan, args, frame);
   }
-  // The call with this key, if there has been one.
-  const PreparedCall* find_call(const Key& key) const noexcept;
+  // The call with this key, if it is remembered.
+  FoundCall find_call(const Key& key) const noexcept;
   // Everything a hit does not need: validates, finds or builds the plan, remembers the key.
-  // Sets `*prepared` when the call is prepared now.
-  Status call_slow(const void* args, Stream stream, const PreparedCall** prepared) noexcept;
+  // Sets `*staying` when the call is prepared now and stays.
+  Status call_slow(const void* args, Stream stream, const PreparedCall** staying) noexcept;
+  // Calls that are remembered, at most kStayingCalls + kPassingCalls.
+  std::size_t remembered_calls() const;
 
   // What would serve a checked problem; throws Error with every candidate's rejection.
   Recipe decide(const Problem& problem, DevicePort& device, const CfgPins& pins,
@@ -111,15 +126,18 @@ class Binding {
   };
 
   const Implementation& select_or_throw(const Problem& problem, const PartPath* path) const;
-  const PreparedCall& prepare_call(const void* args, Stream stream, const Key& key, bool is_known);
+  FoundCall prepare_call(const void* args, Stream stream, const Key& key, bool is_known);
+  // The equal call of another thread if that was first.
+  FoundCall remember(std::unique_ptr<PreparedCall> call);
   void require_device(const Hardware& hardware) const;
   const Plan* find_plan(const std::string& id) const;
 
   Context& context_;
   const OperationBinding& selection_;
 
-  mutable std::shared_mutex mutex_;  // guards the two maps; entries are immutable and stay
+  mutable std::shared_mutex mutex_;  // guards the three maps; entries are immutable
   std::unordered_map<Key, std::unique_ptr<PreparedCall>, KeyHash> calls_;
+  std::unordered_map<Key, std::shared_ptr<const PreparedCall>, KeyHash> passing_;
   std::unordered_map<std::string, std::unique_ptr<Plan>> plans_;
   std::mutex build_mutex_;  // one build at a time per binding
 };

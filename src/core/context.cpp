@@ -70,7 +70,8 @@ BindReport Context::bind(SlotSet& slots) {
     log(LogLevel::kInfo, "bind",
         "kw,bind," + row.operation + "/" + row.variant + "," + row.bound + "," + row.reason);
   }
-  for (const auto& [field, target] : settings_.file_fields()) {
+  for (const auto& entry : settings_.file_fields()) {  // clang 14: lambdas capture no binding
+    const std::string &field = entry.first, &target = entry.second;
     const bool used =
         std::any_of(report.slots.begin(), report.slots.end(), [&](const SlotReport& row) {
           return target == row.operation || target == row.operation + "/" + row.variant;

@@ -154,16 +154,29 @@ std::string default_cache_dir(const std::map<std::string, std::string>& values) 
   return home == values.end() ? "" : home->second + "/.cache/kernelwright";
 }
 
-}  // namespace
-
-Environment Environment::read(const std::vector<std::string>& entries) {
+// By name; a variable that is set to the empty string is not there.
+std::map<std::string, std::string> values_of(const std::vector<std::string>& entries) {
   std::map<std::string, std::string> values;
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos || equals + 1 == entry.size()) continue;
     values.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
+  return values;
+}
 
+std::vector<std::string> process_entries() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    entries.emplace_back(*entry);
+  }
+  return entries;
+}
+
+}  // namespace
+
+Environment Environment::read(const std::vector<std::string>& entries) {
+  const std::map<std::string, std::string> values = values_of(entries);
   Environment result;
   result.cache_dir = default_cache_dir(values);
   for (const auto& entry : values) {  // clang 14: lambdas cannot capture structured bindings
@@ -195,14 +208,16 @@ Environment Environment::read(const std::vector<std::string>& entries) {
 }
 
 const Environment& environment() {
-  static const Environment value = [] {
-    std::vector<std::string> entries;
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-      entries.emplace_back(*entry);
-    }
-    return Environment::read(entries);
-  }();
+  static const Environment value = Environment::read(process_entries());
   return value;
 }
+
+bool refuses_colour(const std::vector<std::string>& entries) {
+  const std::map<std::string, std::string> values = values_of(entries);
+  const auto term = values.find("TERM");
+  return values.count("NO_COLOR") != 0 || (term != values.end() && term->second == "dumb");
+}
+
+bool refuses_colour() { return refuses_colour(process_entries()); }
 
 }  // namespace kw

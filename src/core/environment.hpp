@@ -52,4 +52,10 @@ struct Environment {
 // This process's, read at the first call. Throws as read() does, and then again at the next call.
 const Environment& environment();
 
+// Whether a terminal is to stay without colour (no-color.org): NO_COLOR is set to anything, or TERM
+// is "dumb". Apart from the above, for it must have an answer also when a KW_ variable is
+// malformed.
+bool refuses_colour(const std::vector<std::string>& entries);
+bool refuses_colour();  // of this process
+
 }  // namespace kw

@@ -78,7 +78,7 @@ class TargetCheck {
                                      given, contract_.operation, new_value));
       break;
     }
-    const std::string name = without_prefix(contract_, target);
+    std::string name = without_prefix(contract_, target);
     if (is_reserved(name) || find_exclusion(catalog_, contract_.operation, name) != nullptr)
       return name;
     for (const Implementation& implementation : operation_.implementations) {

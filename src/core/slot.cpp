@@ -18,20 +18,21 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
   Key key;
   if (inspect_call(contract, args, hardware.index, key) == CallCheck::kOk &&
       hardware.kind == binding->device_kind()) {
-    const PreparedCall* known = find_recent(key);
-    const bool is_recent = known != nullptr;
-    if (!is_recent) known = binding->find_call(key);
-    if (known != nullptr) {
-      const Status status = binding->launch(*known, args, port, stream.handle);
+    // Not prepared: this stream lacks workspace, which the way below reserves.
+    if (const PreparedCall* recent = find_recent(key)) {
+      const Status status = binding->launch(*recent, args, port, stream.handle);
+      if (status.code != StatusCode::kNotPrepared) return status;
+    } else if (const FoundCall found = binding->find_call(key); found.call != nullptr) {
+      const Status status = binding->launch(*found.call, args, port, stream.handle);
       if (status.code != StatusCode::kNotPrepared) {
-        if (!is_recent) remember(*known);
+        if (found.stays()) remember(*found.call);
         return status;
-      }  // else this stream lacks workspace: reserve it
+      }
     }
   }
-  const PreparedCall* call = nullptr;
-  const Status status = binding->call_slow(args, stream, &call);
-  if (call != nullptr) remember(*call);
+  const PreparedCall* staying = nullptr;
+  const Status status = binding->call_slow(args, stream, &staying);
+  if (staying != nullptr) remember(*staying);
   return status;
 }
 

@@ -56,8 +56,8 @@ class OpSlot {
 
   std::string_view operation_, variant_;
   std::atomic<Binding*> binding_{nullptr};
-  // The last four prepared calls of this slot; entries belong to the binding and outlive the slot's
-  // use.
+  // The last four of this slot's calls that stay; entries belong to the binding and outlive the
+  // slot's use.
   std::array<std::atomic<const PreparedCall*>, 4> recent_{};
   std::atomic<unsigned> next_{0};
 };

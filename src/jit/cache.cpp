@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/log.hpp"
 #include "kernelwright/jit/cache_paths.hpp"
 #include "kernelwright/jit/files.hpp"
@@ -38,6 +39,12 @@ CacheOptions cache_options(const Environment& environment) {
   options.directory = environment.cache_dir;
   options.read_only = environment.cache_readonly;
   return options;
+}
+
+void add_to_pack(const std::string& directory, const Entry& entry) {
+  const std::string path = entry_path(directory, entry.record.source_digest);
+  const std::string why = publish_file(path, entry.file, Publish::kReplace);
+  if (!why.empty()) fail(Code::kEnvironment, "cannot add {} to a pack: {}", path, why);
 }
 
 Cache::Cache(CacheOptions options) : options_(std::move(options)) {

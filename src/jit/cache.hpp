@@ -82,6 +82,10 @@ struct CacheStats {
   CacheCounters counters;  // of this process
 };
 
+// Puts an entry into the pack at `directory`, which is made if it is missing: found under its S by
+// every process that has it in KW_PACKS. Throws Error(kEnvironment) when it cannot be written.
+void add_to_pack(const std::string& directory, const Entry& entry);
+
 // Callable from any thread. What cannot be read is a miss and what cannot be written is dropped:
 // both are logged once and counted, and neither is an error.
 class Cache {
@@ -114,6 +118,9 @@ class Cache {
   // Checks every entry of every layer.
   std::vector<CacheProblem> verify() const;
   CacheStats stats() const;
+  // Why the user layer keeps nothing, with what to do; "" when it can be written. Tries nothing
+  // out.
+  std::string write_obstacle() const;
   // Removes what the user layer holds, failed sources and leftovers included; the number of
   // entries.
   std::int64_t clear();

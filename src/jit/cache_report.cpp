@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the command line asks of the cache: everything here walks the directories.
+#include <unistd.h>
+
 #include <functional>
+
+#include <fmt/format.h>
 
 #include "kernelwright/jit/cache.hpp"
 #include "kernelwright/jit/cache_paths.hpp"
@@ -107,6 +111,23 @@ CacheStats Cache::stats() const {
   }
   stats.counters = counters();
   return stats;
+}
+
+std::string Cache::write_obstacle() const {
+  const std::string& directory = options_.directory;
+  if (directory.empty())
+    return "there is no directory for kernels: HOME is not set; set KW_CACHE_DIR";
+  if (options_.read_only) {
+    return fmt::format("KW_CACHE_READONLY is set: {} is not written to; unset it", directory);
+  }
+  if (user() == nullptr) return roots_.back().problem;
+  std::string existing = directory;
+  while (!file_facts(existing) && existing.find('/') != std::string::npos) {
+    existing.resize(existing.rfind('/'));
+  }
+  if (existing.empty()) existing = directory.front() == '/' ? "/" : ".";
+  if (is_directory(existing) && ::access(existing.c_str(), W_OK | X_OK) == 0) return "";
+  return fmt::format("{} cannot be written; set KW_CACHE_DIR to a directory that can", directory);
 }
 
 std::int64_t Cache::clear() {

@@ -3,9 +3,11 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/text.hpp"
 
 namespace kw::jit {
 namespace {
@@ -121,7 +123,33 @@ std::string frame_problem(std::span<const std::byte> file) {
   return "";
 }
 
+std::string dim_text(const runtime::Dim3& dim) {
+  return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z);
+}
+
+std::string fact_text(int value) { return value < 0 ? "unknown" : std::to_string(value); }
+
 }  // namespace
+
+PlanFacts facts_of(const EntryRecord& record, const runtime::LaunchShape& shape) {
+  return {{"kernel", record.kernel},
+          {"entry", record.entry},
+          {"cfg", record.cfg},
+          {"arch", record.arch},
+          {"block", dim_text(shape.block)},
+          {"cluster", dim_text(shape.cluster)},
+          {"shared_bytes", std::to_string(shape.shared_bytes)},
+          {"source_digest", hex(record.source_digest)},
+          {"key", hex(record.key)},
+          {"toolchain", record.toolchain},
+          {"flags", join(record.flags, " ")},
+          {"registers", fact_text(record.facts.registers)},
+          {"spill_store_bytes", fact_text(record.facts.spill_store_bytes)},
+          {"spill_load_bytes", fact_text(record.facts.spill_load_bytes)},
+          {"stack_bytes", fact_text(record.facts.stack_bytes)},
+          {"static_shared_bytes", fact_text(record.facts.static_shared_bytes)},
+          {"compile_ms", fmt::format("{:.3f}", record.compile_ms)}};
+}
 
 std::vector<std::byte> encode_entry(const EntryRecord& record, std::span<const std::byte> image) {
   std::string metadata = record_json(record);

@@ -36,6 +36,9 @@ struct EntryRecord {
   std::int64_t created = 0;  // seconds since 1970
 };
 
+// Kernel, geometry, digests, compiler and what that said; name -> value, for people and reports.
+PlanFacts facts_of(const EntryRecord& record, const runtime::LaunchShape& shape);
+
 struct Entry {
   EntryRecord record;
   std::vector<std::byte> file;       // as encoded

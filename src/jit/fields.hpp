@@ -56,13 +56,13 @@ struct FieldCheck {
 
   template <typename Cfg>
   static constexpr void require_complete() {
-    constexpr int visited = [] {
+    constexpr int kVisited = [] {
       Cfg cfg{};
       FieldCheck check;
       Cfg::visit(cfg, check);
       return check.count;
     }();
-    static_assert(visited == field_count<Cfg>(), "Cfg::visit must name every member once");
+    static_assert(kVisited == field_count<Cfg>(), "Cfg::visit must name every member once");
   }
 };
 

@@ -105,6 +105,9 @@ class Session {
   std::vector<PrepareOutcome> prepare_all(Toolchain& toolchain, std::span<const Unit> units,
                                           runtime::Device& device, int threads);
 
+  // Every plan on this device that somebody holds, whoever prepared it; in no order.
+  std::vector<std::shared_ptr<const Plan>> plans_on(const runtime::Device& device) const;
+
   // Without a device: finds or compiles.
   std::shared_ptr<const CompiledUnit> compile(Toolchain& toolchain, const Unit& unit);
   // What identifies the unit here.

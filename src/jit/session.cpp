@@ -93,13 +93,17 @@ std::shared_ptr<const Plan> Session::prepare(Toolchain& toolchain, const Unit& u
   return answer.value;
 }
 
+std::vector<std::shared_ptr<const Plan>> Session::plans_on(const runtime::Device& device) const {
+  return plans_.living([&](const auto& key) { return key.first == &device; });
+}
+
 std::shared_ptr<const CompiledUnit> Session::compile(Toolchain& toolchain, const Unit& unit) {
   return obtain(toolchain, unit, identify(toolchain, unit)).value;
 }
 
 Session::Binaries::Answer Session::obtain(Toolchain& toolchain, const Unit& unit,
                                           const Identified& what) {
-  const Binaries::Answer answer = binaries_.get(what.source, [&] {
+  Binaries::Answer answer = binaries_.get(what.source, [&] {
     return std::make_shared<const CompiledUnit>(find_or_compile(toolchain, unit, what));
   });
   if (!answer.made) ++memory_hits_;

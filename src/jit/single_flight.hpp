@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace kw::jit {
 
@@ -48,6 +49,18 @@ class SingleFlight {
     return {value, true};
   }
 
+  // The values that live, of the keys that `wanted` accepts.
+  template <typename Wanted>
+  std::vector<Pointer> living(const Wanted& wanted) const {
+    std::vector<Pointer> values;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, slot] : slots_) {
+      if (!wanted(key)) continue;
+      if (Pointer value = slot.value.lock()) values.push_back(std::move(value));
+    }
+    return values;
+  }
+
  private:
   struct Slot {
     std::weak_ptr<const Value> value;
@@ -65,7 +78,7 @@ class SingleFlight {
     slot.pending = {};
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<Key, Slot> slots_;
 };
 

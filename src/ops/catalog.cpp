@@ -31,17 +31,16 @@ void add_builtin_operations(Catalog& catalog) {
 }
 
 Catalog& builtin_catalog() {
-  static Catalog* const kCatalog = [] {
-    auto* catalog =
-        new Catalog;  // never destroyed: slots of other translation units may outlive main
-    add_builtin_operations(*catalog);
-    return catalog;
+  static Catalog* const catalog = [] {
+    auto* made = new Catalog;  // never destroyed: slots of other translation units may outlive main
+    add_builtin_operations(*made);
+    return made;
   }();
-  return *kCatalog;
+  return *catalog;
 }
 
 const std::vector<suite::SuiteSpec>& builtin_suites() {
-  static const std::vector<suite::SuiteSpec> kSuites = [] {
+  static const std::vector<suite::SuiteSpec> all = [] {
     std::vector<suite::SuiteSpec> suites;
     for (const Folder& folder : kFolders) {
       std::vector<suite::SuiteSpec> more = folder.suites();
@@ -49,7 +48,7 @@ const std::vector<suite::SuiteSpec>& builtin_suites() {
     }
     return suites;
   }();
-  return kSuites;
+  return all;
 }
 
 Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
@@ -65,9 +64,9 @@ Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
 }
 
 Context& initialize(const InitializeOptions& options) {
-  static runtime::CpuDevice* const kDevice = new runtime::CpuDevice;  // outlives every slot
+  static runtime::CpuDevice* const device = new runtime::CpuDevice;  // outlives every slot
   Catalog& catalog = builtin_catalog();
-  return Context::initialize(catalog, make_settings(catalog, options), *kDevice);
+  return Context::initialize(catalog, make_settings(catalog, options), *device);
 }
 
 }  // namespace kw

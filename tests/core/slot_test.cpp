@@ -405,6 +405,50 @@ TEST_F(SlotTest, ManyThreadsWithNewProblems) {
   EXPECT_GE(here.counters().misses, here.counters().problems_prepared);
 }
 
+TEST_F(SlotTest, EndlessNewShapesAreForgottenAndStillServed) {
+  constexpr auto kBound =
+      static_cast<std::int64_t>(Binding::kStayingCalls + Binding::kPassingCalls);
+  Context& here = make();
+  const Binding& binding = here.binding("scale", "standard");
+  const auto call_with = [&](std::int64_t rows) {
+    ScaleCall call(rows, 1);
+    scale(call.args);
+    return call.right();
+  };
+  for (std::int64_t rows = 1; rows <= kBound; ++rows) ASSERT_TRUE(call_with(rows));
+  EXPECT_EQ(binding.remembered_calls(), static_cast<std::size_t>(kBound));
+  const auto misses = [&] { return static_cast<std::int64_t>(here.counters().misses); };
+  EXPECT_TRUE(call_with(1) && call_with(kBound));
+  EXPECT_EQ(misses(), kBound) << "all of them are known so far";
+  EXPECT_TRUE(call_with(kBound + 1));
+  EXPECT_EQ(binding.remembered_calls(), Binding::kStayingCalls + 1);
+  EXPECT_TRUE(call_with(1) && call_with(kBound + 1));
+  EXPECT_EQ(misses(), kBound + 1) << "the first stay";
+  EXPECT_TRUE(call_with(kBound) && call_with(kBound));
+  EXPECT_EQ(misses(), kBound + 2) << "one that passed is prepared once more";
+  EXPECT_EQ(here.counters().plans_built, 1U);
+}
+
+TEST_F(SlotTest, ManyThreadsWhileCallsPass) {
+  Context& here = make();
+  const auto sweep = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t rows = begin; rows < end; ++rows) {
+      ScaleCall call(rows, 1);
+      scale(call.args);
+      if (!call.right()) ADD_FAILURE() << rows << " rows";
+    }
+  };
+  constexpr auto kStaying = static_cast<std::int64_t>(Binding::kStayingCalls);
+  sweep(1, kStaying + 1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {  // each meets keys of the others, before and after they are dropped
+    threads.emplace_back(sweep, kStaying - 50, kStaying + 6000);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(here.binding("scale", "standard").remembered_calls(),
+            Binding::kStayingCalls + Binding::kPassingCalls);
+}
+
 TEST_F(SlotTest, ManyThreadsWithWorkspace) {
   make({{"scale", "scratch"}});
   std::vector<std::thread> threads;

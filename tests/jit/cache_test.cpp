@@ -14,6 +14,7 @@
 #include "kernelwright/base/log.hpp"
 #include "kernelwright/jit/files.hpp"
 #include "kernelwright/jit/key_lock.hpp"
+#include "support/expect_error.hpp"
 
 namespace kw::jit {
 namespace {
@@ -267,6 +268,32 @@ TEST(Cache, IndexKeepsTheNewestCompilersFirst) {
   EXPECT_EQ(cache.toolchain_identity("stamp 8"), std::nullopt);
   cache.remember_toolchain("stamp 8", sha256("compiler"));
   EXPECT_EQ(cache.toolchain_identity("stamp 8"), sha256("compiler"));
+}
+
+TEST(Cache, SaysWhatKeepsItFromWriting) {
+  const test::TemporaryDirectory directory;
+  EXPECT_EQ(Cache(in(directory.path())).write_obstacle(), "");
+  EXPECT_EQ(Cache(in(directory.path() + "/not/yet")).write_obstacle(), "");
+  EXPECT_EQ(Cache(in("")).write_obstacle(),
+            "there is no directory for kernels: HOME is not set; set KW_CACHE_DIR");
+  CacheOptions reading = in(directory.path());
+  reading.read_only = true;
+  EXPECT_EQ(Cache(reading).write_obstacle(),
+            "KW_CACHE_READONLY is set: " + directory.path() + " is not written to; unset it");
+  const std::string file = directory.path() + "/file";
+  std::ofstream(file) << "";
+  EXPECT_EQ(Cache(in(file)).write_obstacle(), file + " is not a directory");
+  EXPECT_EQ(Cache(in(file + "/below")).write_obstacle(),
+            file + "/below cannot be written; set KW_CACHE_DIR to a directory that can");
+}
+
+TEST(Cache, APackThatCannotBeWrittenIsAnError) {
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() + "/file";
+  std::ofstream(file) << "";
+  const auto entry = decode_entry(encode_entry(record_of("toy"), image_of(10)));
+  test::expect_error(Code::kEnvironment, {"cannot add " + file + "/v1/", "to a pack: "},
+                     [&] { add_to_pack(file, *entry); });
 }
 
 TEST(Cache, ShowsStatsAndClears) {

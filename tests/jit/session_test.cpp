@@ -191,6 +191,19 @@ TEST_F(SessionTest, PreparesManyAtOnceAndReportsEachFailure) {
   EXPECT_LT(took, 11 * toolchain_.delay + std::chrono::seconds{2});
 }
 
+TEST_F(SessionTest, KnowsThePlansOfADeviceWhileTheyAreHeld) {
+  Session session(options());
+  auto first = session.prepare(toolchain_, toy_unit({.rows = 1}), device());
+  const auto second = session.prepare(toolchain_, toy_unit({.rows = 2}), device());
+  FakeDevice other;
+  other.define_kernel(toy_unit({.rows = 1}).entry, [](const auto&, const void*) {});
+  const auto elsewhere = session.prepare(toolchain_, toy_unit({.rows = 1}), other);
+  EXPECT_EQ(session.plans_on(device_).size(), 2U);
+  EXPECT_EQ(session.plans_on(other), (std::vector{elsewhere}));
+  first.reset();
+  EXPECT_EQ(session.plans_on(device_), (std::vector{second}));
+}
+
 TEST_F(SessionTest, ARefusedSourceIsKeptAndNamed) {
   toolchain_.refusal = "unit.cu(3): error: no such thing";
   Session session(options());
@@ -225,12 +238,11 @@ TEST_F(SessionTest, MayBeForbiddenToCompile) {
 TEST_F(SessionTest, APackServesWithoutCompilerOrIndex) {
   Session builder(options());
   const auto built = builder.compile(toolchain_, toy_unit());
-  CacheOptions pack;
-  pack.directory = directory_.path() + "/pack";
-  Cache(pack).publish(built->source_digest, built->entry.file);
+  const std::string pack = directory_.path() + "/pack";
+  add_to_pack(pack, built->entry);
   SessionOptions packed = options();
   packed.cache.directory = "";
-  packed.cache.packs = {pack.directory};
+  packed.cache.packs = {pack};
   toolchain_.build = "";
   EXPECT_EQ(Session(packed).prepare(toolchain_, toy_unit(), device())->origin(), Origin::kPack);
 }

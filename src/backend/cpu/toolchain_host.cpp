@@ -97,9 +97,8 @@ std::vector<std::string> prerequisites(const std::string& rule) {
   std::string name;
   for (std::size_t i = rule.find(": ") + 1; i < rule.size(); ++i) {
     const char c = rule[i], next = i + 1 < rule.size() ? rule[i + 1] : '\0';
-    if (c == '\\' && (next == ' ' || next == '#')) {
-      name += rule[++i];
-    } else if (c == '$' && next == '$') {
+    const bool escapes = c == '\\' ? next == ' ' || next == '#' : c == '$' && next == '$';
+    if (escapes) {
       name += rule[++i];
     } else if (c == ' ' || c == '\n' || c == '\\') {
       if (!name.empty()) names.push_back(std::move(name));
@@ -151,7 +150,7 @@ std::string HostToolchain::compiler() const {
   for (const std::string& name : names) {
     for (const std::string& directory : options_.search) {
       // Not resolved: a compiler may go by the name that it was called by.
-      const std::string path = directory + "/" + name;
+      std::string path = directory + "/" + name;
       if (::access(path.c_str(), X_OK) == 0) return path;
     }
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernelwright/backend/cuda/cuda_architectures.hpp"
 #include "kernelwright/backend/cuda/cuda_objects.hpp"
 #include "kernelwright/base/fail.hpp"
 
@@ -37,7 +38,7 @@ Hardware describe_device(const Driver& driver, int index) {
   hardware.capability = 10 * attribute(cuda::kMajor) + attribute(cuda::kMinor);
   hardware.units = attribute(cuda::kMultiprocessors);
   hardware.last_level_cache_bytes = attribute(cuda::kL2Bytes);
-  if (hardware.capability >= 90) hardware.features = {"bulk_copies", "clusters"};
+  hardware.features = cuda_features(hardware.capability);
   return hardware;
 }
 

@@ -42,13 +42,13 @@ struct Block {
 };
 
 template <Element kOrder>
-inline constexpr bool kEvenOdd = kOrder == Element::kBf16;
+inline constexpr bool kEvenOdd = kOrder == Element::kBF16;
 
 template <Element kElement, Element kOrder = kElement>
 HWY_INLINE Block load(const Storage<kElement>* from) {
   static_assert(kElement == kOrder || kElement == Element::kF32);
   const F32 f32;
-  if constexpr (kElement == Element::kBf16) {
+  if constexpr (kElement == Element::kBF16) {
     const auto bits = hn::BitCast(U32(), hn::LoadU(U16(), from));
     return {hn::BitCast(f32, hn::ShiftLeft<16>(bits)),
             hn::BitCast(f32, hn::And(bits, hn::Set(U32(), 0xffff0000U)))};
@@ -87,7 +87,7 @@ HWY_INLINE hn::Vec<U32> round_bf16_bits(Vec value) {
 // The value of each lane after a round trip through `kElement`.
 template <Element kElement, Nans kNans = Nans::kAny>
 HWY_INLINE Vec round_to(Vec value) {
-  if constexpr (kElement == Element::kBf16) {
+  if constexpr (kElement == Element::kBF16) {
     return hn::BitCast(F32(), hn::And(round_bf16_bits<kNans>(value), hn::Set(U32(), 0xffff0000U)));
   } else if constexpr (kElement == Element::kF16) {
     return hn::PromoteTo(F32(), hn::DemoteTo(F16Half(), value));
@@ -121,7 +121,7 @@ HWY_INLINE void store(Block block, Storage<kElement>* to) {
   } else {
     const U16 u16;
     hn::Vec<U16> packed;
-    if constexpr (kElement == Element::kBf16) {
+    if constexpr (kElement == Element::kBF16) {
       const auto even = hn::ShiftRight<16>(round_bf16_bits<kNans>(block.a));
       const auto odd = round_bf16_bits<kNans>(block.b);
       packed = hn::OddEven(hn::BitCast(u16, odd), hn::BitCast(u16, even));

@@ -5,6 +5,7 @@
 
 #include "kernelwright/kit/shared/cache_policy.hpp"
 #include "kernelwright/kit/shared/cpu_isa.hpp"
+#include "kernelwright/kit/shared/element.hpp"
 #include "kernelwright/kit/shared/row_map.hpp"
 
 namespace kw::ops::rms_norm {
@@ -13,8 +14,9 @@ namespace kw::ops::rms_norm {
 enum class Variant : int { kStandard, kFp32, kQwen3_5, kUnweighted };
 inline constexpr const char* kVariantNames[] = {"standard", "fp32", "qwen3_5", "unweighted"};
 
-enum class Element : int { kF32, kF16, kBF16 };
-inline constexpr const char* kElementNames[] = {"f32", "f16", "bf16"};
+using kit::Element;
+using kit::element_bytes;
+using kit::kElementNames;
 
 using kit::cpu::Isa;
 inline constexpr const char* kIsaNames[] = {"avx2", "avx512"};
@@ -40,7 +42,6 @@ using kit::CachePolicy;
 using kit::kCachePolicyNames;
 
 constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
-constexpr int element_bytes(Element element) { return element == Element::kF32 ? 4 : 2; }
 constexpr bool weighted(Variant variant) { return variant != Variant::kUnweighted; }
 
 // How the columns of a row lie on threads. cuda.jit, both directions: a row is spread over

@@ -53,7 +53,7 @@ void Args::visit(Recorder& v) {
 }
 
 const Contract& Args::contract() {
-  static const Contract kContract = make_contract<Args>({
+  static const Contract value = make_contract<Args>({
       .operation = "rms_norm",
       .summary = "root-mean-square normalisation of rows",
       .version = 1,
@@ -65,7 +65,7 @@ const Contract& Args::contract() {
       .flops = [](const Problem& problem) { return 4 * elements(problem); },
       .bytes = nullptr,
   });
-  return kContract;
+  return value;
 }
 
 void BackwardArgs::visit(Recorder& v) {
@@ -84,7 +84,7 @@ void BackwardArgs::visit(Recorder& v) {
 }
 
 const Contract& BackwardArgs::contract() {
-  static const Contract kContract = make_contract<BackwardArgs>({
+  static const Contract value = make_contract<BackwardArgs>({
       .operation = "rms_norm_backward",
       .summary = "gradients of rms_norm",
       .version = 1,
@@ -96,7 +96,7 @@ const Contract& BackwardArgs::contract() {
       .flops = [](const Problem& problem) { return 11 * elements(problem); },
       .bytes = nullptr,
   });
-  return kContract;
+  return value;
 }
 
 std::vector<Operation> operations() {

@@ -23,12 +23,6 @@ constexpr std::int64_t kFreeSize = 4096;  // stands for a free dimension while c
 constexpr const char* kInclude = "kernelwright/ops/rms_norm/cuda_body.cuh";
 constexpr const char* kBounds = "kw::ops::rms_norm::block_threads(kCfg), kCfg.min_blocks";
 
-Element element_of(DType dtype) {
-  return dtype == DType::kBF16  ? Element::kBF16
-         : dtype == DType::kF16 ? Element::kF16
-                                : Element::kF32;
-}
-
 CudaLimits limits_of(const Hardware& hardware) {
   if (hardware.capability < 90) return {1, 0};
   if (hardware.capability >= 120) return {8, 99 * 1024};
@@ -107,8 +101,8 @@ void state_facts(Cfg& cfg, const Problem& problem, const std::array<const char*,
                  int leading, const kit::RowStrides* strides, bool unit_stride) {
   const bool has_weight = problem.has("weight");
   cfg.variant = static_cast<Variant>(problem.variant);
-  cfg.element = element_of(problem.dtype("T"));
-  if (has_weight) cfg.weight = element_of(problem.dtype("W"));
+  cfg.element = kit::element_of(problem.dtype("T"));
+  if (has_weight) cfg.weight = kit::element_of(problem.dtype("W"));
   cfg.hidden = static_cast<int>(problem.size("C"));
   cfg.leading = leading;
   const TensorView weight = shape_of(problem.tensor("weight"));

@@ -16,12 +16,6 @@ namespace {
 
 constexpr int kCapabilityAvx512 = 3;  // Hardware::capability
 
-Element element_of(DType dtype) {
-  return dtype == DType::kBF16  ? Element::kBF16
-         : dtype == DType::kF16 ? Element::kF16
-                                : Element::kF32;
-}
-
 // Everything of the contract but f64, which only oracles use, and a pitched rstd.
 std::optional<Rejection> supports(const Problem& problem, const Hardware&) {
   if (problem.dtype("T") == DType::kF64) {
@@ -36,8 +30,8 @@ std::optional<Rejection> supports(const Problem& problem, const Hardware&) {
 NativeCfg choose(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
   NativeCfg cfg;
   cfg.variant = static_cast<Variant>(problem.variant);
-  cfg.element = element_of(problem.dtype("T"));
-  cfg.weight = problem.has("weight") ? element_of(problem.dtype("W")) : cfg.element;
+  cfg.element = kit::element_of(problem.dtype("T"));
+  cfg.weight = problem.has("weight") ? kit::element_of(problem.dtype("W")) : cfg.element;
   cfg.isa = hardware.capability >= kCapabilityAvx512 ? Isa::kAvx512 : Isa::kAvx2;
   cfg.threads = hardware.units;
   const NativeCfg chosen = cfg;

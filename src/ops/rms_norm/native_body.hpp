@@ -111,7 +111,7 @@ namespace kw::ops::rms_norm::native::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = kit::cpu::HWY_NAMESPACE;
-using kit::cpu::Element;
+using kit::Element;
 using kit::cpu::Storage;
 using simd::Block;
 using simd::kBlock;
@@ -553,10 +553,10 @@ struct Selection {
 
   template <typename Use>
   auto visit(const Use& use) const {
-    constexpr Element kF32 = Element::kF32, kF16 = Element::kF16, kBf16 = Element::kBf16;
+    constexpr Element kF32 = Element::kF32, kF16 = Element::kF16, kBF16 = Element::kBF16;
     const bool same = weight == x;
-    if (x == kBf16)
-      return same ? use.template run<kBf16, kBf16>() : use.template run<kBf16, kF32>();
+    if (x == kBF16)
+      return same ? use.template run<kBF16, kBF16>() : use.template run<kBF16, kF32>();
     if (x == kF16) return same ? use.template run<kF16, kF16>() : use.template run<kF16, kF32>();
     return use.template run<kF32, kF32>();
   }
@@ -586,14 +586,14 @@ struct UseReduce {
   }
 };
 
-ForwardRows forward_kernel(Element x, Element weight, Variant variant, bool stream) {
+inline ForwardRows forward_kernel(Element x, Element weight, Variant variant, bool stream) {
   return Selection{x, weight}.visit(UseForward{variant, stream});
 }
-BackwardRows backward_kernel(Element x, Element weight, bool weighted, bool dx, bool dw,
-                             bool stream) {
+inline BackwardRows backward_kernel(Element x, Element weight, bool weighted, bool dx, bool dw,
+                                    bool stream) {
   return Selection{x, weight}.visit(UseBackward{weighted, dx, dw, stream});
 }
-ReduceColumns reduce_kernel(Element x, Element weight) {
+inline ReduceColumns reduce_kernel(Element x, Element weight) {
   return Selection{x, weight}.visit(UseReduce{});
 }
 

@@ -18,7 +18,8 @@
 namespace kw::ops::rms_norm::native {
 namespace {
 
-using kit::cpu::Element;
+using kit::Element;
+using kit::element_of;
 
 // Below this much traffic per thread a team costs more than it saves: a fork and join took 0.7 us
 // on idle cores, in which one core moves about 10 kB of cached rows.
@@ -43,12 +44,6 @@ constexpr std::int64_t kMinChunkRows = 32;
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t padded(std::int64_t hidden) { return divide_up(hidden, kTile) * kTile; }
-
-Element element_of(DType dtype) {
-  return dtype == DType::kBF16  ? Element::kBf16
-         : dtype == DType::kF16 ? Element::kF16
-                                : Element::kF32;
-}
 
 Rows rows_of(const TensorView& view) {
   if (!view.present()) return {};

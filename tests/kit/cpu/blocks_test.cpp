@@ -53,13 +53,13 @@ float exact_sum(const float* terms, std::size_t count) {
 }
 
 struct Kernels {
-  std::uint32_t (*round_bf16)(float, bool) = round_one<Element::kBf16>;
+  std::uint32_t (*round_bf16)(float, bool) = round_one<Element::kBF16>;
   std::uint32_t (*round_f16)(float, bool) = round_one<Element::kF16>;
   void (*copy_f32)(const float*, float*, std::size_t) = copy<Element::kF32, Element::kF32>;
   void (*copy_f32_even_odd)(const float*, float*,
-                            std::size_t) = copy<Element::kF32, Element::kBf16>;
+                            std::size_t) = copy<Element::kF32, Element::kBF16>;
   void (*copy_bf16)(const std::uint16_t*, std::uint16_t*,
-                    std::size_t) = copy<Element::kBf16, Element::kBf16>;
+                    std::size_t) = copy<Element::kBF16, Element::kBF16>;
   void (*copy_f16)(const std::uint16_t*, std::uint16_t*,
                    std::size_t) = copy<Element::kF16, Element::kF16>;
   float (*squares_f32)(const float*, std::size_t) = squares<Element::kF32>;

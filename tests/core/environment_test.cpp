@@ -141,6 +141,13 @@ TEST(Environment, ReportsUnknownVariablesWithTheNearest) {
   EXPECT_TRUE(e.overrides.empty());
 }
 
+TEST(Environment, NoColorAndDumbTerminalsRefuseColour) {
+  EXPECT_FALSE(refuses_colour({"TERM=xterm", "NO_COLOR="}));
+  EXPECT_TRUE(refuses_colour({"TERM=xterm", "NO_COLOR=0"}));
+  EXPECT_TRUE(refuses_colour({"TERM=dumb"}));
+  EXPECT_FALSE(refuses_colour({"KW_NUM_THREADS=abc"}));  // malformed, and not asked for here
+}
+
 TEST(Environment, OfTheProcessIsReadOnce) { EXPECT_EQ(&environment(), &environment()); }
 
 }  // namespace
