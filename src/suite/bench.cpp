@@ -2,15 +2,13 @@
 // Times what passed. Cold figures rotate over several sets of buffers, hot ones stay on one.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/suite/buffer_sets.hpp"
-<<<<<<< HEAD
-=======
 #include "kernelwright/suite/device_kernels.hpp"
->>>>>>> wtC
 #include "kernelwright/suite/roof.hpp"
 #include "kernelwright/suite/run.hpp"
 #include "kernelwright/suite/runner.hpp"
@@ -20,10 +18,7 @@ namespace kw::suite {
 namespace {
 
 constexpr std::int64_t kGraphCalls = 64;  // at least; a replay's own cost is shared by so many
-<<<<<<< HEAD
-=======
 constexpr double kWholeBytes = 1e9;       // of host memory: what is larger is judged by slices
->>>>>>> wtC
 constexpr double kImplausible = 1.02;     // of the measured roof
 
 class BenchRun {
