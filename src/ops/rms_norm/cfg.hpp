@@ -237,6 +237,13 @@ constexpr long long forward_grid(const CudaForwardCfg& cfg, long long rows) {
   return row_groups(cfg, rows) * cfg.cluster;
 }
 
+// Partials for which there is workspace: 8 MiB of them, or two blocks on each of 132
+// multiprocessors.
+constexpr int max_partials(int hidden) {
+  const int room = (8 << 20) / 4 / hidden;
+  return room < 264 ? 264 : room > 1056 ? 1056 : room;
+}
+
 constexpr int backward_partials(const CudaBackwardCfg& cfg, long long rows) {
   const long long groups = row_groups(cfg, rows);
   return groups < cfg.partials ? static_cast<int>(groups) : cfg.partials;
@@ -328,7 +335,9 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   if (cfg.want_dweight && cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
     return "rows_per_block: the exchange of partial sums exceeds 40 KiB";
   }
-  if (cfg.partials < 1 || cfg.partials > 4096) return "partials is 1 to 4096";
+  if (cfg.partials < 1 || cfg.partials > max_partials(cfg.hidden)) {
+    return "partials is 1 to what the workspace holds: 8 MiB, between 264 and 1056 rows";
+  }
   if (!cfg.reload && row_tiling(cfg).vectors * row_tiling(cfg).width > 32) {
     return "the row does not fit in registers";
   }

@@ -21,7 +21,6 @@ static std::string cfg_text(const CudaBackwardCfg& cfg) { return jit::cfg_text(c
 namespace {
 
 constexpr std::int64_t kFreeSize = 4096;  // stands for a free dimension while choosing
-constexpr int kMaxPartials = CudaBackwardCfg{}.partials;  // what the workspace is sized for
 constexpr const char* kInclude = "kernelwright/ops/rms_norm/cuda_body.cuh";
 constexpr const char* kBounds = "kw::ops::rms_norm::block_threads(kCfg), kCfg.min_blocks";
 
@@ -164,8 +163,6 @@ bool nothing_wanted(const CudaBackwardCfg& cfg) { return !cfg.want_dx && !cfg.wa
 
 int shared_bytes(const CudaForwardCfg&) { return 0; }
 int shared_bytes(const CudaBackwardCfg& cfg) { return backward_shared_bytes(cfg); }
-int partials(const CudaForwardCfg&) { return 0; }
-int partials(const CudaBackwardCfg& cfg) { return cfg.partials; }
 
 template <typename CfgType>
 CfgType choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
@@ -182,10 +179,6 @@ CfgType choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPi
          "--cfg gives {}: {} has clusters up to {} and {} bytes of shared memory a block",
          jit::cfg_text(cfg), capability_text(DeviceKind::kCuda, hardware.capability),
          limits.max_cluster, limits.max_shared_bytes);
-  }
-  if (partials(cfg) > kMaxPartials) {
-    fail(Code::kInvalidArgument, "--cfg partials={}: the workspace holds {}", partials(cfg),
-         kMaxPartials);
   }
   return cfg;
 }
@@ -356,10 +349,9 @@ struct Backward : Jit<CudaBackwardCfg> {
   // As if a block took one row at a time, which geometry only lowers.
   static WorkspaceSize workspace(const Problem& problem) {
     if (!problem.has("dweight")) return {};
-    const std::int64_t rows = problem.rows();
-    const std::int64_t count =
-        rows == kFreeDim ? kMaxPartials : std::min<std::int64_t>(rows, kMaxPartials);
-    return {4 * count * problem.size("C"), 0};
+    const std::int64_t rows = problem.rows(), width = problem.size("C");
+    const std::int64_t most = max_partials(static_cast<int>(width));
+    return {4 * width * (rows == kFreeDim ? most : std::min(rows, most)), 0};
   }
   static Status launch(const Plan& plan, const Args& call, const LaunchFrame& frame) noexcept {
     const CudaBackwardCfg& cfg = plan.cfg;
