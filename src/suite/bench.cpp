@@ -2,14 +2,11 @@
 // Times what passed. Cold figures rotate over several sets of buffers, hot ones stay on one.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
-
-#include <fmt/core.h>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
-#include "kernelwright/suite/inputs.hpp"
+#include "kernelwright/suite/buffer_sets.hpp"
 #include "kernelwright/suite/roof.hpp"
 #include "kernelwright/suite/run.hpp"
 #include "kernelwright/suite/runner.hpp"
@@ -18,52 +15,8 @@
 namespace kw::suite {
 namespace {
 
-constexpr double kColdFactor = 4;         // last-level caches that a rotation covers
 constexpr std::int64_t kGraphCalls = 64;  // at least; a replay's own cost is shared by so many
-constexpr std::int64_t kMaxSets = 4096;
-constexpr double kImplausible = 1.02;  // of the measured roof
-
-// Sets of buffers with equal contents, and the arguments of a call on each.
-class BufferSets {
- public:
-  BufferSets(const Case& spec, std::int64_t count, const Platform& platform) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      sets_.push_back(std::make_unique<PlacedTensors>(platform.device, spec.problem, spec.seed));
-      PlacedTensors& set = *sets_.back();
-      if (i == 0) fill_inputs(set, spec.problem, spec.fill, spec.seed, platform.catalog);
-      for (std::size_t t = 0; t < set.operands().size(); ++t) {
-        if (!set.operands()[t].is_read())
-          set[t].poison(0);
-        else if (i > 0)
-          set[t].copy_elements((*sets_.front())[t]);
-        set[t].upload(nullptr);
-      }
-      arguments_.push_back(make_arguments(spec.problem, set.views()));
-    }
-  }
-
-  std::int64_t count() const noexcept { return static_cast<std::int64_t>(sets_.size()); }
-  const Arguments& arguments(std::int64_t i) const {
-    return *arguments_[static_cast<std::size_t>(i % count())];
-  }
-
-  // Whether every set that was called holds the same outputs; compares all with the first.
-  bool outputs_agree() {
-    for (std::size_t i = 1; i < sets_.size(); ++i) {
-      for (std::size_t t = 0; t < sets_[i]->operands().size(); ++t) {
-        if (!sets_[i]->operands()[t].is_written()) continue;
-        (*sets_[0])[t].download(nullptr);
-        (*sets_[i])[t].download(nullptr);
-        if ((*sets_[0])[t].element_bytes() != (*sets_[i])[t].element_bytes()) return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  std::vector<std::unique_ptr<PlacedTensors>> sets_;
-  std::vector<std::unique_ptr<Arguments>> arguments_;
-};
+constexpr double kImplausible = 1.02;     // of the measured roof
 
 class BenchRun {
  public:
@@ -148,9 +101,7 @@ class BenchRun {
 
   // Sets of buffers that one rotation walks.
   std::int64_t rotation(const BenchRow& row) const {
-    const double needed = std::max(row.bytes, 1.0);
-    return std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(kColdFactor * cache_bytes() / needed) + 2, 2, kMaxSets);
+    return cold_rotation(row.bytes, cache_bytes());
   }
 
   void time_wall(TargetRunner& runner, const Case& spec, BenchRow& row) {
@@ -254,22 +205,9 @@ Protocol parse_protocol(std::string_view name) {
 }
 
 BenchReport run_bench(const BenchRequest& request, const Platform& platform) {
-  const std::string started = utc_now();
-  const auto start = std::chrono::steady_clock::now();
-  const Facts environment =
-      describe_environment(platform.device);  // load average before our own load
+  HeaderDraft header("bench", request, platform.device);
   BenchReport report = BenchRun(request, platform).run();
-  ReportHeader& header = report.header;
-  header.kind = "bench";
-  header.started = started;
-  header.ended = utc_now();
-  header.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  header.argv = request.argv;
-  header.revision = request.revision;
-  header.request =
-      fmt::format("{} of {}", request.problems.empty() ? "batch " + request.batch : "problems",
-                  request.operation.empty() ? request.implementation : request.operation);
-  header.environment = environment;
+  report.header = header.finish(describe_request(request));
   return report;
 }
 

@@ -123,25 +123,12 @@ class NumericsRun {
 }  // namespace
 
 NumericsReport run_numerics(const NumericsRequest& request, const Platform& platform) {
-  const std::string started = utc_now();
-  const auto start = std::chrono::steady_clock::now();
+  HeaderDraft header("numerics", request, platform.device);
   NumericsReport report = NumericsRun(request, platform).run();
-  ReportHeader& header = report.header;
-  header.kind = "numerics";
-  header.started = started;
-  header.ended = utc_now();
-  header.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  header.argv = request.argv;
-  header.revision = request.revision;
-  header.request =
-      request.fuzzing()
-          ? fmt::format("fuzz of {} with seed {}",
-                        request.operation.empty() ? request.implementation : request.operation,
-                        request.seed)
-          : fmt::format("{} of {}",
-                        request.problems.empty() ? "batch " + request.batch : "problems",
-                        request.operation.empty() ? request.implementation : request.operation);
-  header.environment = describe_environment(platform.device);
+  report.header =
+      header.finish(request.fuzzing() ? fmt::format("fuzz of {} with seed {}",
+                                                    request_subject(request), request.seed)
+                                      : describe_request(request));
   return report;
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 
+#include <fmt/core.h>
+
 #include "kernelwright/base/fail.hpp"
 
 namespace kw::suite {
@@ -36,6 +38,32 @@ void write_by_suffix(const Report& report, const std::string& path) {
 }
 
 }  // namespace
+
+HeaderDraft::HeaderDraft(std::string kind, const Request& request, const runtime::Device& device)
+    : start_(std::chrono::steady_clock::now()) {
+  header_.kind = std::move(kind);
+  header_.started = utc_now();
+  header_.argv = request.argv;
+  header_.revision = request.revision;
+  header_.environment = describe_environment(device);
+}
+
+ReportHeader HeaderDraft::finish(std::string request) {
+  header_.request = std::move(request);
+  header_.ended = utc_now();
+  header_.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return std::move(header_);
+}
+
+const std::string& request_subject(const Request& request) noexcept {
+  return request.operation.empty() ? request.implementation : request.operation;
+}
+
+std::string describe_request(const Request& request) {
+  return fmt::format("{} of {}", request.problems.empty() ? "batch " + request.batch : "problems",
+                     request_subject(request));
+}
 
 int Counts::exit_code() const noexcept {
   if (failed + error > 0) return 1;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,21 @@ struct ReportHeader {
 // Host, kernel, compiler, device and build. No host or user name.
 Facts describe_environment(const runtime::Device& device);
 std::string utc_now();
+
+// Fills the header of one run: made before it, so that the load average is not our own, and
+// finished after it with the request in words.
+class HeaderDraft {
+ public:
+  HeaderDraft(std::string kind, const Request& request, const runtime::Device& device);
+  ReportHeader finish(std::string request);
+
+ private:
+  ReportHeader header_;
+  std::chrono::steady_clock::time_point start_;
+};
+// What is run, an operation or an implementation, and "batch smoke of <that>".
+const std::string& request_subject(const Request& request) noexcept;
+std::string describe_request(const Request& request);
 
 struct Counts {
   int passed = 0, failed = 0, error = 0, mistrusted = 0, not_applicable = 0, skipped = 0;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several copies of the tensors of one case, so that calls can walk more memory than a cache holds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/inputs.hpp"
+#include "kernelwright/suite/request.hpp"
+
+namespace kw::suite {
+
+// Sets of buffers on the device of `platform` with equal contents, and the arguments of a call on
+// each. Inputs are filled and outputs zero; the null stream has finished with them.
+class BufferSets {
+ public:
+  BufferSets(const Case& spec, std::int64_t count, const Platform& platform);
+
+  std::int64_t count() const noexcept { return static_cast<std::int64_t>(sets_.size()); }
+  // Of set i modulo count().
+  const Arguments& arguments(std::int64_t i) const {
+    return *arguments_[static_cast<std::size_t>(i % count())];
+  }
+  // Whether all sets hold the same outputs. The device must be idle.
+  bool outputs_agree();
+
+ private:
+  std::vector<std::unique_ptr<PlacedTensors>> sets_;
+  std::vector<std::unique_ptr<Arguments>> arguments_;
+};
+
+// Sets of `bytes` each that one rotation needs to find nothing in a cache of `cache_bytes`: enough
+// to cover kColdFactor caches between two uses of one set, at least 2.
+inline constexpr double kColdFactor = 4;
+std::int64_t cold_rotation(double bytes, double cache_bytes) noexcept;
+
+}  // namespace kw::suite
