@@ -161,7 +161,7 @@ class Group {
     prepare(contest, fresh);
     verify(contest, fresh);
     time(contest);
-    for (auto& entry : contest.trials) entry.second.runner = nullptr;  // plans stay in the session
+    for (auto& entry : contest.trials) entry.second.runner = nullptr;  // binaries stay in the cache
   }
 
   std::unique_ptr<suite::TargetRunner> bind(const Trial& trial) const {
@@ -177,7 +177,7 @@ class Group {
       for (std::size_t i = next++; i < trials.size(); i = next++) {
         try {
           trials[i]->runner->bound().prepare(contest.problem);
-        } catch (const Error&) {
+        } catch (const std::exception&) {
         }
         ++done;
       }

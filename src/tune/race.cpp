@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/error.hpp"
+#include "kernelwright/tune/verify.hpp"
 
 namespace kw::tune {
 namespace {
@@ -88,13 +89,15 @@ double Race::sample(Runner& runner) {
 
 std::vector<Lap> Race::run(const std::vector<suite::TargetRunner*>& targets, const RaceRule& rule) {
   std::vector<Runner> runners(targets.size());
-  const auto guarded = [](Runner& runner, const auto& step) {
+  const auto guarded = [&](Runner& runner, const auto& step) {
     try {
       step();
     } catch (const Error& error) {
       runner.error = error.what();
       runner.running = false;
       runner.samples.clear();
+      require_alive(platform_.device, runner.error,
+                    problem_text(spec_.problem) + " " + runner.target->bound().specialization());
     }
   };
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -31,7 +31,7 @@ class Race {
  public:
   Race(const suite::Case& spec, const suite::Platform& platform);
 
-  // `runners` have prepared the problem; laps in their order.
+  // Laps in the order of `runners`. Throws Error(kEnvironment) when the device is lost.
   std::vector<Lap> run(const std::vector<suite::TargetRunner*>& runners, const RaceRule& rule);
 
  private:

@@ -25,6 +25,17 @@ Problem first_rows(const Problem& problem, std::int64_t elements) {
   return suite::batch_prefix(problem, std::clamp<std::int64_t>(elements / slice, 1, size));
 }
 
+void require_alive(runtime::Device& device, const std::string& failure, const std::string& again) {
+  try {
+    device.synchronize(nullptr);
+  } catch (const Error& error) {
+    fail(Code::kEnvironment,
+         "the device is lost ({}) after a candidate that failed: {}\nIt was\n  {}\nPin a field "
+         "(--cfg) to keep the search away from it.",
+         error.what(), failure, again);
+  }
+}
+
 struct Verifier::Scene {
   suite::PlacedTensors placed;
   std::vector<std::vector<double>> inputs;
@@ -48,16 +59,9 @@ Verdict Verifier::verify(suite::TargetRunner& runner, const CfgPins& pins) {
     verdict = {CaseStatus::kError, Reason::kCompileError, error.what()};
   }
   if (verdict.passed()) return verdict;
-  try {
-    scene_ = nullptr;
-    platform_.device.synchronize(nullptr);
-  } catch (const Error& error) {
-    fail(Code::kEnvironment,
-         "the device is lost ({}) after a candidate that failed: {}\nIt runs again with\n  {}\n"
-         "Pin a field (--cfg) to keep the search away from it.",
-         error.what(), verdict.message,
-         suite::repro_line(spec_, runner.bound().implementation().info.name, pins));
-  }
+  require_alive(platform_.device, verdict.message,
+                suite::repro_line(spec_, runner.bound().implementation().info.name, pins));
+  scene_ = nullptr;
   return verdict;
 }
 

@@ -23,6 +23,10 @@ struct Verdict {
 // when it is small or has no batch.
 Problem first_rows(const Problem& problem, std::int64_t elements);
 
+// Throws Error(kEnvironment) when the device no longer answers, with what failed before and how to
+// run it again.
+void require_alive(runtime::Device& device, const std::string& failure, const std::string& again);
+
 // Of candidates on one problem. Inputs are made once, and outputs that agree bitwise with some that
 // were judged before are not judged again.
 class Verifier {
