@@ -82,6 +82,11 @@ struct CudaForwardCfg {
   CachePolicy load = CachePolicy::kDefault;
   CachePolicy store = CachePolicy::kDefault;
 
+  // What `visit` names before the first follows from the problem; from there on geometry that fixes
+  // the order of summation within a row, which may not follow the number of rows; from the second
+  // on geometry that may.
+  static constexpr const char *kTreeFrom = "threads_per_row", *kFreeFrom = "rows_per_block";
+
   static constexpr void visit(auto& self, auto& v) {
     v("variant", self.variant, kVariantNames);
     v("element", self.element, kElementNames);
@@ -130,6 +135,9 @@ struct CudaBackwardCfg {
   int partials = 264;  // at most; a static choice, never that of the device at hand
   CachePolicy load = CachePolicy::kDefault;
   CachePolicy store = CachePolicy::kDefault;
+
+  // As above; dx depends on the tree of a row alone, dweight is a sum over rows.
+  static constexpr const char *kTreeFrom = "threads_per_row", *kFreeFrom = "rows_per_block";
 
   static constexpr void visit(auto& self, auto& v) {
     v("variant", self.variant, kVariantNames);
@@ -224,6 +232,11 @@ struct CudaBackwardArgs {
     v("partial_count", self.partial_count);
   }
 };
+
+// Numbers of rows between which a table tells, least first. A free number counts as the last.
+inline constexpr const char* kRowBucketNames[] = {"few", "some", "many"};
+
+constexpr int row_bucket(long long rows) { return rows <= 256 ? 0 : rows < 16384 ? 1 : 2; }
 
 // Rows that a block (cluster) takes at a time.
 constexpr int group_rows(const auto& cfg) { return cfg.rows_per_block * cfg.unroll; }
