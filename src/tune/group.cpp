@@ -20,8 +20,8 @@ namespace kw::tune {
 namespace {
 
 constexpr double kOneStage = 1024, kOneStageQuick = 96;  // candidates that one stage may have
-// Points of a product that are worth describing to see how many are legal.
-constexpr double kMaxProduct = 200'000;
+// Points of a product that are worth describing, at about 0.1 ms each, to see how many are legal.
+constexpr double kMaxProduct = 20'000;
 constexpr std::size_t kBeam = 3, kBeamQuick = 1;  // trees that go on to the next stage
 // Elements of the largest tensor: every candidate is verified on so many, and the chosen one on
 // more, so that every loop over rows turns.
