@@ -6,7 +6,7 @@ find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 # The archive that a test folder exercises. Layers link statically, so that a test of a lower layer
 # does not wait for a higher one; the rest goes through libkw.so like a user.
 function(kw_library_under_test folder result)
-  if(folder MATCHES "^(base|core|runtime|jit|suite)(/|$)")
+  if(folder MATCHES "^(base|core|runtime|jit|suite|tune)(/|$)")
     set(library kw_${CMAKE_MATCH_1})
   elseif(folder MATCHES "^backend/([a-z]+)")
     set(library kw_backend_${CMAKE_MATCH_1})

@@ -63,6 +63,7 @@ std::string body(const Explanation& explanation, const Console& console) {
   if (!explanation.specialization.empty()) {
     facts.add({"specialization", explanation.specialization});
   }
+  if (!explanation.geometry.empty()) facts.add({"geometry", explanation.geometry});
   std::string text = facts.text(colour);
   text += "\n  choice, * is in effect\n" + choice_table(explanation, colour);
   text += "\n  implementations\n" + verdict_table(explanation, colour);
@@ -115,7 +116,8 @@ Json to_json(const Explanation& explanation) {
            {"device", explanation.device},
            {"mode", explanation.mode},
            {"selected", explanation.selected},
-           {"specialization", explanation.specialization}};
+           {"specialization", explanation.specialization},
+           {"geometry", explanation.geometry}};
   row["choices"] = Json::array();
   for (const Choice& choice : explanation.history) {
     row["choices"].push_back(to_json(choice, choice.source == explanation.choice.source));

@@ -34,6 +34,8 @@ enum class Flag {
   kWarmup,
   kIterations,
   kRepeats,
+  kQuick,
+  kMaxSeconds,
   kShard,
   kText,
   kRevision,
@@ -53,9 +55,9 @@ struct Flags {
   std::optional<std::uint64_t> seed;
   std::string device, arch, mode, config;
   std::vector<std::string> cfg, protocols;
-  std::optional<int> warmup, iterations, repeats;
+  std::optional<int> warmup, iterations, repeats, max_seconds;
   std::string shard, text, revision, output, pack;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, quick = false;
   bool help = false;
   std::vector<std::string> argv;  // the whole command line, for reports
 };

@@ -30,7 +30,12 @@ class Plan {
   const Implementation& implementation() const noexcept { return implementation_; }
   const Specialization& specialization() const noexcept { return specialization_; }
   const void* get() const noexcept { return plan_; }
-  PlanFacts describe() const { return implementation_.functions.describe(plan_); }
+  PlanFacts describe() const {
+    PlanFacts facts = implementation_.functions.describe(plan_);
+    // Of the problem that it was built for; others may come to the same Cfg another way.
+    if (!specialization_.origin.empty()) facts.emplace_back("geometry", specialization_.origin);
+    return facts;
+  }
 
  private:
   const Implementation& implementation_;

@@ -86,8 +86,10 @@ Explanation explain(const Context& context, const Problem& problem) {
       select(binding, context.bindings(), problem, context.catalog(), &explanation.verdicts);
   if (selected != nullptr) {
     explanation.selected = selected->info.name;
-    explanation.specialization =
-        selected->functions.choose(selected->self, problem, context.bindings().hardware, {}).text;
+    Specialization chosen =
+        selected->functions.choose(selected->self, problem, context.bindings().hardware, {});
+    explanation.specialization = std::move(chosen.text);
+    explanation.geometry = std::move(chosen.origin);
     explanation.parts = explain_parts(context, *selected, problem, nullptr);
   }
   sort_by_rank(explanation.verdicts);

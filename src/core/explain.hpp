@@ -23,6 +23,7 @@ struct Explanation {
   std::vector<Choice> history;
   std::string selected;           // "" when nothing serves
   std::string specialization;     // Cfg text, with a problem only
+  std::string geometry;           // whence that Cfg's geometry; "" where there is one way
   std::vector<Verdict> verdicts;  // one per implementation of the operation, in rank order
   std::vector<ExplainPart> parts;
 };

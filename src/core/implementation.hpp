@@ -56,6 +56,15 @@ using CfgPins = std::map<std::string, std::string>;
 struct Specialization {
   std::string text;  // "{.isa = avx512}"
   std::shared_ptr<const void> cfg;
+  std::string
+      origin{};  // whence the geometry: "formula", "table ...", "pins ..."; "": only one way
+};
+
+// A Cfg and whence its geometry, for a `choose` that has several sources.
+template <typename Cfg>
+struct ChosenCfg {
+  Cfg cfg;
+  std::string origin{};
 };
 
 // Where the scratch of a composed call lies: bytes from the start of one block to that of the
@@ -133,10 +142,10 @@ struct Implementation {
 // Wraps a type with static members into the seven functions. Kernel must have
 //   using Args, Cfg (a structural value with `std::string cfg_text(const Cfg&)` found by ADL),
 //   Plan; static std::optional<Rejection> supports(const Problem&, const Hardware&); static
-//   WorkspaceSize workspace(const Problem&); static Cfg choose(const Problem&, const Hardware&,
-//   const CfgPins&); static std::unique_ptr<Plan> prepare(const Cfg&, PrepareRequest&); static
-//   Status launch(const Plan&, const Args&, const LaunchFrame&) noexcept; static PlanFacts
-//   describe(const Plan&);
+//   WorkspaceSize workspace(const Problem&); static Cfg (or ChosenCfg<Cfg>) choose(const Problem&,
+//   const Hardware&, const CfgPins&); static std::unique_ptr<Plan> prepare(const Cfg&,
+//   PrepareRequest&); static Status launch(const Plan&, const Args&, const LaunchFrame&) noexcept;
+//   static PlanFacts describe(const Plan&);
 template <typename Kernel>
 Implementation make_implementation(ImplementationInfo info) {
   using Cfg = typename Kernel::Cfg;
@@ -145,8 +154,9 @@ Implementation make_implementation(ImplementationInfo info) {
   f.supports = [](void*, const Problem& p, const Hardware& h) { return Kernel::supports(p, h); };
   f.workspace = [](void*, const Problem& p) { return Kernel::workspace(p); };
   f.choose = [](void*, const Problem& p, const Hardware& h, const CfgPins& pins) {
-    auto cfg = std::make_shared<const Cfg>(Kernel::choose(p, h, pins));
-    return Specialization{cfg_text(*cfg), cfg};
+    ChosenCfg<Cfg> chosen{Kernel::choose(p, h, pins)};
+    auto cfg = std::make_shared<const Cfg>(std::move(chosen.cfg));
+    return Specialization{cfg_text(*cfg), cfg, std::move(chosen.origin)};
   };
   f.prepare = [](void*, PrepareRequest& request) -> void* {
     return Kernel::prepare(*static_cast<const Cfg*>(request.specialization.cfg.get()), request)

@@ -11,14 +11,15 @@
 namespace kw {
 namespace {
 
-// One operation folder: its operations, and the problems they are judged on.
+// One operation folder: its operations, the problems they are judged on, and what may be tuned.
 struct Folder {
   std::vector<Operation> (*operations)();
   std::vector<suite::SuiteSpec> (*suites)();
+  std::vector<tune::SearchSpec> (*searches)() = nullptr;
 };
 
 constexpr Folder kFolders[] = {
-    {ops::rms_norm::operations, ops::rms_norm::suites},
+    {ops::rms_norm::operations, ops::rms_norm::suites, ops::rms_norm::searches},
 };
 
 }  // namespace
@@ -49,6 +50,19 @@ const std::vector<suite::SuiteSpec>& builtin_suites() {
     return suites;
   }();
   return all;
+}
+
+const std::vector<tune::SearchSpec>& builtin_searches() {
+  static const std::vector<tune::SearchSpec> kSearches = [] {
+    std::vector<tune::SearchSpec> searches;
+    for (const Folder& folder : kFolders) {
+      if (folder.searches == nullptr) continue;
+      std::vector<tune::SearchSpec> more = folder.searches();
+      std::move(more.begin(), more.end(), std::back_inserter(searches));
+    }
+    return searches;
+  }();
+  return kSearches;
 }
 
 Settings make_settings(Catalog& catalog, const InitializeOptions& options) {

@@ -8,6 +8,7 @@
 
 #include "kernelwright/core/context.hpp"
 #include "kernelwright/suite/suite.hpp"
+#include "kernelwright/tune/search.hpp"
 
 namespace kw {
 
@@ -19,6 +20,9 @@ Catalog& builtin_catalog();
 
 // The suites of the operations in the catalog.
 const std::vector<suite::SuiteSpec>& builtin_suites();
+
+// The search spaces of their implementations.
+const std::vector<tune::SearchSpec>& builtin_searches();
 
 struct InitializeOptions {
   std::string config_file{};  // YAML; empty: none

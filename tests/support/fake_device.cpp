@@ -160,7 +160,7 @@ FakeDevice::FakeDevice(const FakeDeviceOptions& options)
   hardware_.model = "Fake GPU";
   hardware_.capability = options.capability;
   hardware_.units = options.units;
-  hardware_.last_level_cache_bytes = std::int64_t{60} << 20;
+  hardware_.last_level_cache_bytes = options.cache_bytes;
 }
 
 FakeDevice::~FakeDevice() = default;

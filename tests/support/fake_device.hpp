@@ -24,6 +24,7 @@ struct FakeDeviceOptions {
   int units = 132;
   std::int64_t memory_bytes = std::int64_t{1} << 30;
   unsigned shared_bytes_per_block = 232448;
+  std::int64_t cache_bytes = std::int64_t{60} << 20;
 };
 
 // Calls since construction or reset_calls(). A hit of the hot path changes `launches` alone.

@@ -84,6 +84,11 @@ struct CudaForwardCfg {
   CachePolicy load = CachePolicy::kDefault;
   CachePolicy store = CachePolicy::kDefault;
 
+  // What `visit` names before the first follows from the problem; from there on geometry that fixes
+  // the order of summation within a row, which may not follow the number of rows; from the second
+  // on geometry that may.
+  static constexpr const char *kTreeFrom = "threads_per_row", *kFreeFrom = "rows_per_block";
+
   static constexpr void visit(auto& self, auto& v) {
     v("variant", self.variant, kVariantNames);
     v("element", self.element, kElementNames);
@@ -132,6 +137,9 @@ struct CudaBackwardCfg {
   int partials = 264;  // at most; a static choice, never that of the device at hand
   CachePolicy load = CachePolicy::kDefault;
   CachePolicy store = CachePolicy::kDefault;
+
+  // As above; dx depends on the tree of a row alone, dweight is a sum over rows.
+  static constexpr const char *kTreeFrom = "threads_per_row", *kFreeFrom = "rows_per_block";
 
   static constexpr void visit(auto& self, auto& v) {
     v("variant", self.variant, kVariantNames);
@@ -226,6 +234,11 @@ struct CudaBackwardArgs {
     v("partial_count", self.partial_count);
   }
 };
+
+// Numbers of rows between which a table tells, least first. A free number counts as the last.
+inline constexpr const char* kRowBucketNames[] = {"few", "some", "many"};
+
+constexpr int row_bucket(long long rows) { return rows <= 256 ? 0 : rows < 16384 ? 1 : 2; }
 
 // Rows that a block (cluster) takes at a time.
 constexpr int group_rows(const auto& cfg) { return cfg.rows_per_block * cfg.unroll; }
@@ -400,25 +413,48 @@ constexpr int blocks_of_1024_threads(const auto& cfg) {
 // everywhere.
 inline constexpr int kPartialsUnit = 132;
 
-// Geometry where no table knows better; measured on an H200, see tools/gpu/kernels/NOTES.md.
-// Threads and cluster, which fix the order of summation, follow from static facts and the device;
-// `rows` only says whether there is work for several rows a thread.
-constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, CudaLimits limits) {
+// Geometry where no table knows better; measured on an H200, see docs/rms_norm_h200.md. The tree,
+// threads and cluster of a row, follows from static facts and the device, never from alignment or
+// the number of rows: either would change the order of summation.
+constexpr void set_tree(CudaForwardCfg& cfg, CudaLimits limits) {
   const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
-  cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   // Two accesses a thread up to 256 threads, then four; 0.1135 ms against 0.1223 with two at
   // 16384x7168.
   cfg.reload = !tile_row(cfg, accesses, 4, accesses <= 512 ? 2 : 4, 4, 1024, limits.max_cluster);
-  if (cfg.reload) {
-    cfg.cluster = 1;
-    cfg.threads_per_row = 1024;
-    return cfg;
-  }
+  if (!cfg.reload) return;
+  cfg.cluster = 1;
+  cfg.threads_per_row = 1024;
+}
+
+// The sums of dweight take a register a column: 8 columns a thread as far as 1024 threads reach.
+constexpr int columns_accesses(const CudaBackwardCfg& cfg) {
+  return divide_up(8, row_tiling(cfg).width);
+}
+constexpr bool is_wide(const CudaBackwardCfg& cfg, CudaLimits limits) {
+  return limits.max_shared_bytes > 0 &&
+         divide_up(cfg.hidden, row_tiling(cfg).width) > 32 * columns_accesses(cfg);
+}
+
+constexpr void set_tree(CudaBackwardCfg& cfg, CudaLimits limits) {
+  const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
+  const int few = columns_accesses(cfg);
+  const int max_threads = is_wide(cfg, limits) && accesses <= 1024 * few ? 1024 : 512;
+  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster) ||
+               (row_registers(cfg) > 8 && (limits.max_shared_bytes == 0 || cfg.weight_access < 4));
+  if (!cfg.reload) return;
+  cfg.cluster = 1;
+  cfg.threads_per_row = 1024;
+}
+
+// The other geometry, for the tree that is set.
+constexpr void set_free(CudaForwardCfg& cfg, long long rows, CudaLimits) {
+  cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
+  if (cfg.reload) return;
   const bool many_narrow_rows =
       row_registers(cfg) <= 4 && rows >= 16384 && cfg.threads_per_row <= 32;
   if (many_narrow_rows) cfg.unroll = 2;
-  if (cfg.threads_per_row < 128) {
-    cfg.rows_per_block = (many_narrow_rows ? 512 : 256) / cfg.threads_per_row;
+  if (cfg.threads_per_row < 128 && cfg.cluster == 1) {
+    cfg.rows_per_block = divide_up(many_narrow_rows ? 512 : 256, cfg.threads_per_row);
   }
   // 64 registers a thread hold a row with its weights, 128 also what it takes to shift.
   const int registers = row_registers(cfg) + weight_registers(cfg);
@@ -427,33 +463,20 @@ constexpr CudaForwardCfg forward_geometry(CudaForwardCfg cfg, long long rows, Cu
   } else {
     cfg.min_blocks = clamp(512 / block_threads(cfg), 1, 4);
   }
-  return cfg;
 }
 
-constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limits) {
-  const int width = row_tiling(cfg).width;
-  const int accesses = divide_up(cfg.hidden, width);
+constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits limits) {
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   cfg.stages = 0;
-  cfg.prefetch = cfg.reload = false;
-  // The sums of dweight take a register a column: 8 columns a thread as far as 1024 threads reach.
-  // Alignment must not count here, for it would change the order of summation.
-  const int few = divide_up(8, width);
-  const bool wide = limits.max_shared_bytes > 0 && accesses > 32 * few;
-  const int max_threads = wide && accesses <= 1024 * few ? 1024 : 512;
-  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster) ||
-               (row_registers(cfg) > 8 && (limits.max_shared_bytes == 0 || cfg.weight_access < 4));
-  if (cfg.reload) {
-    cfg.cluster = 1;
-    cfg.threads_per_row = 1024;
-    cfg.partials = 2 * kPartialsUnit;
-    return cfg;
-  }
+  cfg.prefetch = false;
+  cfg.partials = 2 * kPartialsUnit;
+  if (cfg.reload) return;
   // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
-  cfg.partials = cfg.cluster > 1 ? 256 / cfg.cluster : 2 * kPartialsUnit;
+  if (cfg.cluster > 1) cfg.partials = 256 / cfg.cluster;
+  const bool wide = is_wide(cfg, limits);
   if (wide && cfg.aligned) {
     // Several blocks a multiprocessor while a thread needs at most 64 registers.
-    const int columns = row_tiling(cfg).vectors * width;
+    const int columns = row_tiling(cfg).vectors * row_tiling(cfg).width;
     const int blocks = columns <= 8 ? blocks_of_1024_threads(cfg) : 1;
     const int stage = 2 * row_tiling(cfg).slice * element_bytes(cfg.element);
     const int room = (limits.max_shared_bytes / blocks - 4096) / stage;
@@ -461,7 +484,7 @@ constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limi
     if (cfg.stages >= 2) {
       cfg.min_blocks = blocks;
       if (cfg.cluster == 1) cfg.partials = blocks * kPartialsUnit;
-      return cfg;
+      return;
     }
     cfg.stages = 0;
   }
@@ -475,7 +498,6 @@ constexpr CudaBackwardCfg backward_geometry(CudaBackwardCfg cfg, CudaLimits limi
     cfg.min_blocks = blocks_of_1024_threads(cfg);
     cfg.partials = cfg.min_blocks * kPartialsUnit;
   }
-  return cfg;
 }
 
 }  // namespace kw::ops::rms_norm

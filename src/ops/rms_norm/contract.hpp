@@ -14,6 +14,10 @@ struct SuiteSpec;
 namespace kw::jit {
 struct Unit;
 }
+namespace kw::tune {
+struct Geometry;
+struct SearchSpec;
+}  // namespace kw::tune
 
 namespace kw::ops::rms_norm {
 
@@ -48,6 +52,8 @@ struct BackwardArgs {
 std::vector<Operation> operations();
 // The problems on which they are judged and timed.
 std::vector<suite::SuiteSpec> suites();
+// The geometries that may be tried for their implementations.
+std::vector<tune::SearchSpec> searches();
 
 // The implementations of this folder; their rank stands in operations().
 Implementation native_forward();
@@ -59,5 +65,9 @@ Implementation reference_backward();
 
 // What cuda.jit compiles for a problem of either operation on such a device. Nothing is compiled.
 std::vector<jit::Unit> cuda_units(const Problem& problem, const Hardware& hardware);
+
+// SearchSpec::describe of cuda.jit.
+tune::Geometry cuda_forward_geometry(const Problem&, const Hardware&, const CfgPins&);
+tune::Geometry cuda_backward_geometry(const Problem&, const Hardware&, const CfgPins&);
 
 }  // namespace kw::ops::rms_norm

@@ -11,6 +11,9 @@
 #include "kernelwright/jit/plan.hpp"
 #include "kernelwright/ops/rms_norm/cfg.hpp"
 #include "kernelwright/ops/rms_norm/contract.hpp"
+#include "kernelwright/tune/cfg_table.hpp"
+#include "kernelwright/tune/search.hpp"
+#include "kernelwright/tune/tables.hpp"
 
 namespace kw::ops::rms_norm {
 
@@ -19,7 +22,7 @@ static std::string cfg_text(const CudaBackwardCfg& cfg) { return jit::cfg_text(c
 
 namespace {
 
-constexpr std::int64_t kFreeSize = 4096;  // stands for a free dimension while choosing
+constexpr std::int64_t kFreeSize = 16384;  // for a free dimension while choosing: the last bucket
 constexpr const char* kInclude = "kernelwright/ops/rms_norm/cuda_body.cuh";
 constexpr const char* kBounds = "kw::ops::rms_norm::block_threads(kCfg), kCfg.min_blocks";
 
@@ -125,7 +128,9 @@ CudaForwardCfg default_cfg(const CudaForwardCfg*, const Problem& problem,
   cfg.want_rstd = problem.has("rstd");
   state_facts(cfg, problem, std::array{"x", "y"}, rows.leading, rows.strides.data(),
               rows.steps[0] == 1 && rows.steps[1] == 1);
-  return forward_geometry(cfg, rows.rows, limits_of(hardware));
+  set_tree(cfg, limits_of(hardware));
+  set_free(cfg, rows.rows, limits_of(hardware));
+  return cfg;
 }
 
 CudaBackwardCfg default_cfg(const CudaBackwardCfg*, const Problem& problem,
@@ -139,16 +144,17 @@ CudaBackwardCfg default_cfg(const CudaBackwardCfg*, const Problem& problem,
   cfg.want_dweight = problem.has("dweight");
   state_facts(cfg, problem, std::array{"x", "dy", "dx"}, rows.leading, rows.strides.data(),
               rows.steps[0] == 1 && rows.steps[1] == 1 && rows.steps[2] == 1);
-  return backward_geometry(cfg, limits_of(hardware));
+  set_tree(cfg, limits_of(hardware));
+  set_free(cfg, rows.rows, limits_of(hardware));
+  return cfg;
 }
 
+template <typename Cfg>
 void refuse_pinned_facts(const CfgPins& pins) {
-  for (const char* fact :
-       {"variant", "element", "weight", "hidden", "want_rstd", "has_rstd", "want_dx",
-        "want_dweight", "leading", "unit_stride", "aligned", "weight_access"}) {
-    if (pins.count(fact) == 0) continue;
+  for (const auto& pin : pins) {
+    if (!tune::is_fact<Cfg>(pin.first)) continue;
     fail(Code::kInvalidArgument,
-         "--cfg {}: it follows from the problem and cannot be pinned; geometry can", fact);
+         "--cfg {}: it follows from the problem and cannot be pinned; geometry can", pin.first);
   }
 }
 
@@ -159,23 +165,80 @@ bool nothing_wanted(const CudaBackwardCfg& cfg) { return !cfg.want_dx && !cfg.wa
 int shared_bytes(const CudaForwardCfg&) { return 0; }
 int shared_bytes(const CudaBackwardCfg& cfg) { return backward_shared_bytes(cfg); }
 
-template <typename CfgType>
-CfgType choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
-  CfgType cfg = default_cfg(static_cast<const CfgType*>(nullptr), problem, hardware);
-  if (pins.empty() || nothing_wanted(cfg)) return cfg;
+bool fits(const CudaLimits& limits, const auto& cfg) {
+  return cfg.cluster <= limits.max_cluster && shared_bytes(cfg) <= limits.max_shared_bytes;
+}
+
+template <typename Cfg>
+void pin(Cfg& cfg, const Hardware& hardware, const CfgPins& pins) {
+  if (pins.empty() || nothing_wanted(cfg)) return;
   jit::apply_pins(cfg, pins);  // first, for it names the fields that exist
-  refuse_pinned_facts(pins);
+  refuse_pinned_facts<Cfg>(pins);
   if (const char* why = objection(cfg)) {
     fail(Code::kInvalidArgument, "--cfg gives {}: {}", jit::cfg_text(cfg), why);
   }
   const CudaLimits limits = limits_of(hardware);
-  if (cfg.cluster > limits.max_cluster || shared_bytes(cfg) > limits.max_shared_bytes) {
+  if (!fits(limits, cfg)) {
     fail(Code::kUnsupported,
          "--cfg gives {}: {} has clusters up to {} and {} bytes of shared memory a block",
          jit::cfg_text(cfg), capability_text(DeviceKind::kCuda, hardware.capability),
          limits.max_cluster, limits.max_shared_bytes);
   }
-  return cfg;
+}
+
+int bucket_of(const Problem& problem) {
+  const std::int64_t rows = problem.rows();
+  return row_bucket(rows == kFreeDim ? std::numeric_limits<long long>::max() : rows);
+}
+
+const char* operation_of(const CudaForwardCfg&) { return "rms_norm"; }
+const char* operation_of(const CudaBackwardCfg&) { return "rms_norm_backward"; }
+
+template <typename Cfg>
+const tune::CfgTable<Cfg>& table() {
+  static const tune::CfgTable<Cfg> table(
+      tune::table_of("rms_norm"), std::string("cuda.jit.") + operation_of(Cfg{}),
+      {std::begin(kRowBucketNames), std::end(kRowBucketNames)}, "rms_norm/tuning.json");
+  return table;
+}
+
+// Formula, then table, then pins. The table speaks of aligned rows; others take the tree from it,
+// so that a row's bits do not follow its address, and the rest from the formula.
+template <typename Cfg>
+ChosenCfg<Cfg> choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
+  ChosenCfg<Cfg> chosen{default_cfg(static_cast<const Cfg*>(nullptr), problem, hardware)};
+  Cfg& cfg = chosen.cfg;
+  if (nothing_wanted(cfg)) return chosen;
+  const CudaLimits limits = limits_of(hardware);
+  const long long rows = problem.rows() == kFreeDim ? kFreeSize : problem.rows();
+  Cfg twin = cfg;
+  twin.unit_stride = true;
+  twin.aligned = cfg.hidden % row_tiling(cfg).width == 0;
+  set_free(twin, rows, limits);
+  chosen.origin = table<Cfg>().apply(twin, hardware, bucket_of(problem), [&](const Cfg& tuned) {
+    return objection(tuned) == nullptr && fits(limits, tuned);
+  });
+  if (cfg.unit_stride && cfg.aligned == twin.aligned) {
+    cfg = twin;
+  } else {
+    cfg.threads_per_row = twin.threads_per_row;
+    cfg.cluster = twin.cluster;
+    cfg.reload = twin.reload;
+    set_free(cfg, rows, limits);
+  }
+  pin(chosen.cfg, hardware, pins);
+  if (!pins.empty()) chosen.origin = "pins over " + chosen.origin;
+  return chosen;
+}
+
+template <typename Cfg>
+tune::Geometry describe_geometry(const Problem& problem, const Hardware& hardware,
+                                 const CfgPins& pins) {
+  Cfg cfg = default_cfg(static_cast<const Cfg*>(nullptr), problem, hardware);
+  pin(cfg, hardware, pins);
+  return tune::geometry_of(cfg, kRowBucketNames[bucket_of(problem)],
+                           {block_threads(cfg) * cfg.cluster, shared_bytes(cfg),
+                            cfg.reload ? 0 : row_registers(cfg) * cfg.unroll, cfg.unroll});
 }
 
 template <typename CfgType>
@@ -263,7 +326,8 @@ struct Jit {
   static std::optional<Rejection> supports(const Problem& problem, const Hardware& hardware) {
     return rejection_of<Cfg>(problem, hardware);
   }
-  static Cfg choose(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
+  static ChosenCfg<Cfg> choose(const Problem& problem, const Hardware& hardware,
+                               const CfgPins& pins) {
     return choose_cfg<Cfg>(problem, hardware, pins);
   }
   static std::unique_ptr<Plan> prepare(const Cfg& cfg, PrepareRequest& request) {
@@ -344,9 +408,11 @@ struct Backward : Jit<CudaBackwardCfg> {
   // As if a block took one row at a time, which geometry only lowers.
   static WorkspaceSize workspace(const Problem& problem) {
     if (!problem.has("dweight")) return {};
-    const int width = static_cast<int>(problem.size("C"));
-    const std::int64_t rows = problem.rows(), most = max_partials(width);
-    return {4 * partial_pitch(width) * (rows == kFreeDim ? most : std::min(rows, most)), 0};
+    const std::int64_t rows = problem.rows(), width = problem.size("C");
+    const std::int64_t most = max_partials(static_cast<int>(width));
+    return {4 * partial_pitch(static_cast<int>(width)) *
+                (rows == kFreeDim ? most : std::min(rows, most)),
+            0};
   }
   static Status launch(const Plan& plan, const Args& call, const LaunchFrame& frame) noexcept {
     const CudaBackwardCfg& cfg = plan.cfg;
@@ -397,12 +463,21 @@ ImplementationInfo info(const char* operation) {
 Implementation cuda_forward() { return make_implementation<Forward>(info("rms_norm")); }
 Implementation cuda_backward() { return make_implementation<Backward>(info("rms_norm_backward")); }
 
+tune::Geometry cuda_forward_geometry(const Problem& problem, const Hardware& hardware,
+                                     const CfgPins& pins) {
+  return describe_geometry<CudaForwardCfg>(problem, hardware, pins);
+}
+tune::Geometry cuda_backward_geometry(const Problem& problem, const Hardware& hardware,
+                                      const CfgPins& pins) {
+  return describe_geometry<CudaBackwardCfg>(problem, hardware, pins);
+}
+
 std::vector<jit::Unit> cuda_units(const Problem& problem, const Hardware& hardware) {
   const std::string arch = jit::cuda_arch(hardware);
   if (problem.contract == &BackwardArgs::contract()) {
-    return units_of(choose_cfg<CudaBackwardCfg>(problem, hardware, {}), arch);
+    return units_of(choose_cfg<CudaBackwardCfg>(problem, hardware, {}).cfg, arch);
   }
-  return units_of(choose_cfg<CudaForwardCfg>(problem, hardware, {}), arch);
+  return units_of(choose_cfg<CudaForwardCfg>(problem, hardware, {}).cfg, arch);
 }
 
 }  // namespace kw::ops::rms_norm

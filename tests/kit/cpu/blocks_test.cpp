@@ -43,7 +43,11 @@ void copy(const Storage<kElement>* from, Storage<kElement>* to, std::size_t coun
 
 template <Element kElement>
 float squares(const Storage<kElement>* x, std::size_t count) {
-  return ExactSum{sum_of_squares<kElement>(x, count), hn::Zero(F32())}.total_of_lanes();
+  LaneSums<4> sums;
+  sums.put(2, sum_of_squares<kElement>(x, count));
+  float totals[4];
+  sums.totals(3, totals);
+  return totals[2];
 }
 
 float exact_sum(const float* terms, std::size_t count) {
