@@ -37,9 +37,11 @@ std::optional<Number> parse_whole(std::string_view text) noexcept {
 std::optional<std::string> nearest_name(std::string_view name,
                                         const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::size_t best_distance = 2 * std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
+    // In halves: of equally near ones, one that goes on where `name` ends is meant.
+    const std::size_t distance =
+        2 * edit_distance(name, candidate) - (candidate.substr(0, name.size()) == name ? 1 : 0);
     if (distance < best_distance) {
       best = &candidate;
       best_distance = distance;

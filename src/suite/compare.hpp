@@ -24,8 +24,9 @@ struct Expectation {
   // Change of `exact` when inputs move by one unit roundoff of the arithmetic; empty: not measured.
   std::span<const double> sensitivity;
   std::int64_t row_width = 1;
-  bool independent = true;  // errors average out over the tensor ...
-  bool repeating = false;   // ... or not even over a row
+  bool independent = true;    // errors average out over the tensor ...
+  bool repeating = false;     // ... or not even over a row
+  double mantissas = 0x1p23;  // different ones that the narrowest input has
 };
 
 struct WorstElement {

@@ -2,10 +2,12 @@
 #include "kernelwright/suite/judge.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/core.h>
 
+#include "kernelwright/suite/element.hpp"
 #include "kernelwright/suite/forward_link.hpp"
 #include "kernelwright/suite/sensitivity.hpp"
 
@@ -46,6 +48,24 @@ bool repeats_elements(const Problem& problem) {
     return operand.is_read() && !operand.spec.contiguous &&
            self_overlaps(view_of(operand.spec, nullptr));
   });
+}
+
+// Mantissas that the narrowest floating-point input can have: 128 for bf16.
+double mantissas_of_inputs(const std::vector<Operand>& operands) {
+  double least = 0x1p23;
+  for (const Operand& operand : operands) {
+    if (!operand.is_read() || !is_float(operand.spec.dtype)) continue;
+    const double one_ulp = float_format(operand.spec.dtype).ulp(1);
+    least = std::min(least, 1 / one_ulp);
+  }
+  return least;
+}
+
+// Where the right output is all zeros or not a number, zeros are right, and there is no size to
+// measure errors in.
+bool has_magnitude(std::span<const double> exact) {
+  return std::any_of(exact.begin(), exact.end(),
+                     [](double value) { return value != 0 && std::isfinite(value); });
 }
 
 // The smallest error, in thresholds, of outputs that are wrong on purpose.
@@ -138,6 +158,7 @@ Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
         row_width(problem.contract->parameters[operand.parameter], operand.spec);
     expectation.independent = traits[i].random;
     expectation.repeating = is_discrete(spec.fill);
+    expectation.mantissas = mantissas_of_inputs(operands);
     Comparison comparison = compare(operand.name, placed[i].host_view(), expectation, gates[i]);
     if (comparison.failures.empty())
       judgement.checks.push_back({"oracle:" + operand.name, true, Reason::kNone, {}, {}});
@@ -147,7 +168,7 @@ Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
       judgement.checks.push_back(std::move(check));
     }
     if (is_random(spec.fill) && !gates[i].bitwise_value && operand.spec.numel() > 0 &&
-        problem.rows() != 0) {
+        problem.rows() != 0 && has_magnitude(expectation.exact)) {
       comparison.metrics.trust = trust_in(operand, operands, inputs, expectation.exact,
                                           expectation.row_width, expectation.independent, gates[i]);
       trust = std::min(trust, comparison.metrics.trust);

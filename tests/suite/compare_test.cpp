@@ -177,6 +177,23 @@ TEST(Compare, TruncationIsBias) {
   EXPECT_LT(c.metrics.bias_z, -50);
 }
 
+// 131072 elements, but one factor times 128 mantissas: their mean error is that of 128 samples.
+TEST(Compare, OneRowOfFewMantissasMayLean) {
+  Sample sample(DType::kBF16, 1, 131072);
+  for (std::size_t i = 0; i < sample.exact.size(); ++i) {
+    sample.exact[i] = 1.3352 * round_to(DType::kBF16, sample.exact[i]);
+    sample.set(static_cast<std::int64_t>(i), sample.exact[i]);
+  }
+  Expectation expected;
+  expected.exact = sample.exact;
+  expected.row_width = sample.width;
+  const Gates gates = gates_for(sample.traits());
+  const Comparison as_random = compare("y", sample.view, expected, gates);
+  EXPECT_TRUE(fails(as_random, Reason::kBias));
+  expected.mantissas = 128;
+  EXPECT_TRUE(passes(compare("y", sample.view, expected, gates)));
+}
+
 TEST(Compare, ScalingByOnePerMilleIsFound) {
   Sample sample(DType::kBF16, 64, 512);
   for (std::size_t i = 0; i < sample.exact.size(); ++i)

@@ -28,85 +28,76 @@ inline void shift_chunk(u32 (&out)[4], const u32 (&low)[4], const u32 (&high)[4]
 }
 
 // Chunks of one row that neighbouring lanes hold: kLanes lanes (a power of two up to 32), this one
-// at `lane` of them. Every thread of the warp calls load and store together.
+// at `lane` of them. Every thread of the warp calls load and store together. A row has less than
+// 2^31 bytes; offsets count bytes from its start, and blocks start at -shift, 16 - shift, ...
 template <typename T, int kLanes>
 struct UnalignedRow {
   static constexpr int kSize = static_cast<int>(sizeof(T)), kCount = 16 / kSize;
   using Chunk = Vector<T, kCount>;
 
-  u64 base;  // address of the row
-  u64 end;   // behind its last element
+  const char* base;
+  int shift;
   int lane;
 
-  UnalignedRow(const T* row, int elements, int lane_of_row)
-      : base(reinterpret_cast<u64>(row)),
-        end(base + static_cast<u64>(elements) * kSize),
+  UnalignedRow(const T* row, int lane_of_row)
+      : base(reinterpret_cast<const char*>(row)),
+        shift(static_cast<int>(reinterpret_cast<u64>(row) & 15)),
         lane(lane_of_row % kLanes) {}
 
-  u32 shift() const { return static_cast<u32>(base) & 15; }
-  // Of the block in which the chunk at `column`, a multiple of kCount, starts.
-  u64 block(int column) const { return base - shift() + static_cast<u64>(column) * kSize; }
-
-  // Elements of the row beyond its end read as zero; without `present` all do, and nothing is read.
+  // The chunk at element `column`, a multiple of kCount, of `elements`. Elements beyond the row
+  // read as zero; without `present` all do, and nothing is read.
   template <CachePolicy kPolicy>
-  Chunk load(int column, bool present) const {
+  Chunk load(int column, int elements, bool present) const {
+    const int end = present ? elements * kSize : 0, block = column * kSize - shift;
     Chunk own, next, chunk;
     own.clear();
-    const u64 at = block(column);
-    if (present && at + 16 <= end) own.template load<16, kPolicy>(reinterpret_cast<void*>(at));
+    if (block + 16 <= end) own.template load<16, kPolicy>(base + block);
 #pragma unroll
     for (int i = 0; i < 4; ++i) next.words[i] = __shfl_down_sync(0xffffffffU, own.words[i], 1);
-    const bool split = shift() != 0;
-    const bool whole = present && at + (split ? 32 : 16) <= end;
-    if (whole && split && lane == kLanes - 1) {
-      next.template load<16, kPolicy>(reinterpret_cast<void*>(at + 16));
+    const bool whole = block + (shift != 0 ? 32 : 16) <= end;
+    if (whole && shift != 0 && lane == kLanes - 1) {
+      next.template load<16, kPolicy>(base + block + 16);
     }
-    shift_chunk(chunk.words, own.words, next.words, shift());
+    shift_chunk(chunk.words, own.words, next.words, static_cast<u32>(shift));
     if (!whole) {
       chunk.clear();
-      load_elements<kPolicy>(chunk, column, present);
+      const int left = end - column * kSize;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        if (i * kSize >= left) continue;
+        u32 word;
+        load_words<kSize, kPolicy>(&word, base + column * kSize + i * kSize);
+        chunk.put(i, word);
+      }
     }
     return chunk;
   }
 
   template <CachePolicy kPolicy>
-  void store(const Chunk& chunk, int column, bool present) const {
+  void store(const Chunk& chunk, int column, int elements, bool present) const {
+    const int end = present ? elements * kSize : 0, block = column * kSize - shift;
+    char* const to = const_cast<char*>(base);
     Chunk before, out;
 #pragma unroll
     for (int i = 0; i < 4; ++i) before.words[i] = __shfl_up_sync(0xffffffffU, chunk.words[i], 1);
-    const u64 at = block(column);
-    const bool split = shift() != 0;
-    // Whether the block is stored by this lane, and the next one by the next lane.
-    const bool whole = present && at + 16 <= end && !(split && lane == 0);
-    const bool next_whole = at + 32 <= end && lane < kLanes - 1;
-    if (split)
-      shift_chunk(out.words, before.words, chunk.words, 16 - shift());
-    else
-      out = chunk;
-    if (whole) out.template store<16, kPolicy>(reinterpret_cast<void*>(at));
-    const u64 first = base + static_cast<u64>(column) * kSize;
+    // Whether this lane stores its first block whole, and the next lane the next block.
+    const bool whole = block + 16 <= end && (shift == 0 || lane > 0);
+    const bool next_whole = block + 32 <= end && lane < kLanes - 1;
+    shift_chunk(out.words, before.words, chunk.words, static_cast<u32>(16 - shift) & 15);
+    if (shift == 0) out = chunk;
+    if (whole) out.template store<16, kPolicy>(to + block);
+    // Elements of this chunk that no whole block holds, one by one: from `first` up to `last`.
+    const int border = 16 - shift;
+    const int first = whole ? border : 0;
+    int last = next_whole || shift == 0 ? border : 16;
+    if (end - column * kSize < last) last = end - column * kSize;
+    if (first >= last) return;
+    char* const element = to + column * kSize;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const u64 address = first + static_cast<u64>(i) * kSize;
-      const bool stored = address < at + 16 ? whole : next_whole;
-      if (present && !stored && address < end) {
-        const u32 word = chunk.element(i);
-        store_words<kSize, kPolicy>(reinterpret_cast<void*>(address), &word);
-      }
-    }
-  }
-
- private:
-  template <CachePolicy kPolicy>
-  void load_elements(Chunk& chunk, int column, bool present) const {
-    const u64 first = base + static_cast<u64>(column) * kSize;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const u64 address = first + static_cast<u64>(i) * kSize;
-      if (!present || address >= end) continue;
-      u32 word;
-      load_words<kSize, kPolicy>(&word, reinterpret_cast<void*>(address));
-      chunk.put(i, word);
+      if (i * kSize < first || i * kSize >= last) continue;
+      const u32 word = chunk.element(i);
+      store_words<kSize, kPolicy>(element + i * kSize, &word);
     }
   }
 };

@@ -235,7 +235,7 @@ struct CudaBackwardArgs {
   }
 };
 
-// Numbers of rows between which a table tells, least first. A free number counts as the last.
+// Buckets of rows between which a table tells; a free number counts as the last.
 inline constexpr const char* kRowBucketNames[] = {"few", "some", "many"};
 
 constexpr int row_bucket(long long rows) { return rows <= 256 ? 0 : rows < 16384 ? 1 : 2; }
@@ -256,8 +256,7 @@ constexpr long long forward_grid(const CudaForwardCfg& cfg, long long rows) {
 constexpr int partial_pitch(int hidden) { return divide_up(hidden, 8) * 8; }
 constexpr int partial_pitch(const CudaBackwardCfg& cfg) { return partial_pitch(cfg.hidden); }
 
-// Partials for which there is workspace: 8 MiB of them, or two blocks on each of 132
-// multiprocessors.
+// Partials for which there is workspace: 8 MiB, or two blocks on each of 132 multiprocessors.
 constexpr int max_partials(int hidden) {
   const int room = (8 << 20) / 4 / hidden;
   return room < 264 ? 264 : room > 1056 ? 1056 : room;
@@ -390,8 +389,7 @@ constexpr int power_of_two_from(int n) {
 }
 
 // Threads and blocks for `accesses` of a row: a power of two up to a warp of `narrow` accesses a
-// thread, then whole warps of `few`, then up to `many`, then clusters. Fails (false) where even
-// those end.
+// thread, then whole warps of `few`, then up to `many`, then clusters. False where those end.
 constexpr bool tile_row(auto& cfg, int accesses, int narrow, int few, int many, int max_threads,
                         int max_cluster) {
   cfg.cluster = 1;
@@ -409,8 +407,7 @@ constexpr int blocks_of_1024_threads(const auto& cfg) {
   return clamp(1024 / block_threads(cfg), 1, 8);
 }
 
-// Multiprocessors that the number of partials assumes; a static choice keeps dweight the same
-// everywhere.
+// Multiprocessors that the number of partials assumes: a static choice keeps dweight the same.
 inline constexpr int kPartialsUnit = 132;
 
 // Geometry where no table knows better; measured on an H200, see docs/rms_norm_h200.md. The tree,
@@ -432,7 +429,7 @@ constexpr int columns_accesses(const CudaBackwardCfg& cfg) {
 }
 constexpr bool is_wide(const CudaBackwardCfg& cfg, CudaLimits limits) {
   return limits.max_shared_bytes > 0 &&
-         divide_up(cfg.hidden, row_tiling(cfg).width) > 32 * columns_accesses(cfg);
+         cfg.hidden > 32 * columns_accesses(cfg) * row_tiling(cfg).width;
 }
 
 constexpr void set_tree(CudaBackwardCfg& cfg, CudaLimits limits) {

@@ -70,7 +70,7 @@ struct Share {
   Access read(const T* row, int column, i64 step, bool present) const {
     present = present && column < kCfg.hidden;
     if constexpr (kCfg.unit_stride && !kCfg.aligned) {
-      return Unaligned(row, kCfg.hidden, lane).template load<kCfg.load>(column, present);
+      return Unaligned(row, lane).template load<kCfg.load>(column, kCfg.hidden, present);
     } else {
       Access access;
       access.clear();
@@ -87,7 +87,7 @@ struct Share {
     Access access;
     access.pack(values);
     if constexpr (kCfg.unit_stride && !kCfg.aligned) {
-      Unaligned(row, kCfg.hidden, lane).template store<kCfg.store>(access, column, present);
+      Unaligned(row, lane).template store<kCfg.store>(access, column, kCfg.hidden, present);
     } else if constexpr (kCfg.unit_stride) {
       if (present) access.template store<16, kCfg.store>(row + column);
     } else {
