@@ -8,7 +8,7 @@ import source_tree
 
 VENDORS = ["cublaslt", "cudnn", "onednn"]
 NAMES = {"contract.hpp", "contract.cpp", "cfg.hpp", "reference.cpp", "native.cpp", "native_kernels.cpp", "native_kernels.hpp", "native_body.hpp",
-         "cuda.cpp", "cuda_body.cuh", "composed.cpp", "suite.cpp", "tuning.cpp", "tuning.json",
+         "cuda.cpp", "cuda_geometry.hpp", "cuda_body.cuh", "composed.cpp", "suite.cpp", "tuning.cpp", "tuning.json",
          *(f"{vendor}.cpp" for vendor in VENDORS)}
 NEEDED = {"contract.hpp", "contract.cpp", "reference.cpp", "suite.cpp"}
 COMMENT = re.compile(r"//.*")

@@ -290,6 +290,14 @@ constexpr int backward_shared_bytes(const CudaBackwardCfg& cfg) {
   return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * row;
 }
 
+// What a block of the backward needs in all: also the exchange of dweight and of the sums of a row.
+constexpr int backward_block_shared_bytes(const CudaBackwardCfg& cfg) {
+  const int warps = divide_up(cfg.threads_per_row, 32);
+  const int sums = 2 * 2 * cfg.unroll * cfg.cluster * warps * cfg.rows_per_block;
+  const int exchange = cfg.want_dweight ? cfg.rows_per_block / 2 * row_tiling(cfg).slice : 0;
+  return backward_shared_bytes(cfg) + 4 * (sums + exchange);
+}
+
 constexpr bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
 // What is wrong with a Cfg, or null.
@@ -369,132 +377,8 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
     return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
   if (!cfg.aligned) return "stages need aligned rows";
-  if (backward_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
+  if (backward_block_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
   return nullptr;
-}
-
-// Of a device, for the choice of geometry.
-struct CudaLimits {
-  int max_cluster = 16;               // 1 before sm_90, 8 on sm_120
-  int max_shared_bytes = 227 * 1024;  // of one block; 0 without bulk copies (before sm_90)
-};
-
-constexpr int clamp(int value, int low, int high) {
-  return value < low ? low : value > high ? high : value;
-}
-constexpr int power_of_two_from(int n) {
-  int power = 1;
-  while (power < n) power *= 2;
-  return power;
-}
-
-// Threads and blocks for `accesses` of a row: a power of two up to a warp of `narrow` accesses a
-// thread, then whole warps of `few`, then up to `many`, then clusters. False where those end.
-constexpr bool tile_row(auto& cfg, int accesses, int narrow, int few, int many, int max_threads,
-                        int max_cluster) {
-  cfg.cluster = 1;
-  if (accesses <= 32 * narrow) {
-    cfg.threads_per_row = clamp(power_of_two_from(accesses), 1, 32);
-    return true;
-  }
-  cfg.threads_per_row = clamp(divide_up(divide_up(accesses, few), 32) * 32, 32, max_threads);
-  while (divide_up(accesses, cfg.threads_per_row * cfg.cluster) > many) cfg.cluster *= 2;
-  return cfg.cluster <= max_cluster;
-}
-
-// Blocks of a multiprocessor that together have 1024 threads: up to 64 registers a thread.
-constexpr int blocks_of_1024_threads(const auto& cfg) {
-  return clamp(1024 / block_threads(cfg), 1, 8);
-}
-
-// Multiprocessors that the number of partials assumes: a static choice keeps dweight the same.
-inline constexpr int kPartialsUnit = 132;
-
-// Geometry where no table knows better; measured on an H200, see docs/rms_norm_h200.md. The tree,
-// threads and cluster of a row, follows from static facts and the device, never from alignment or
-// the number of rows: either would change the order of summation.
-constexpr void set_tree(CudaForwardCfg& cfg, CudaLimits limits) {
-  const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
-  // Two accesses a thread up to 256 threads, then four; 0.1135 ms against 0.1223 with two at
-  // 16384x7168.
-  cfg.reload = !tile_row(cfg, accesses, 4, accesses <= 512 ? 2 : 4, 4, 1024, limits.max_cluster);
-  if (!cfg.reload) return;
-  cfg.cluster = 1;
-  cfg.threads_per_row = 1024;
-}
-
-// The sums of dweight take a register a column: 8 columns a thread as far as 1024 threads reach.
-constexpr int columns_accesses(const CudaBackwardCfg& cfg) {
-  return divide_up(8, row_tiling(cfg).width);
-}
-constexpr bool is_wide(const CudaBackwardCfg& cfg, CudaLimits limits) {
-  return limits.max_shared_bytes > 0 &&
-         cfg.hidden > 32 * columns_accesses(cfg) * row_tiling(cfg).width;
-}
-
-constexpr void set_tree(CudaBackwardCfg& cfg, CudaLimits limits) {
-  const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
-  const int few = columns_accesses(cfg);
-  const int max_threads = is_wide(cfg, limits) && accesses <= 1024 * few ? 1024 : 512;
-  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster) ||
-               (row_registers(cfg) > 8 && (limits.max_shared_bytes == 0 || cfg.weight_access < 4));
-  if (!cfg.reload) return;
-  cfg.cluster = 1;
-  cfg.threads_per_row = 1024;
-}
-
-// The other geometry, for the tree that is set.
-constexpr void set_free(CudaForwardCfg& cfg, long long rows, CudaLimits) {
-  cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
-  if (cfg.reload) return;
-  const bool many_narrow_rows =
-      row_registers(cfg) <= 4 && rows >= 16384 && cfg.threads_per_row <= 32;
-  if (many_narrow_rows) cfg.unroll = 2;
-  if (cfg.threads_per_row < 128 && cfg.cluster == 1) {
-    cfg.rows_per_block = divide_up(many_narrow_rows ? 512 : 256, cfg.threads_per_row);
-  }
-  // 64 registers a thread hold a row with its weights, 128 also what it takes to shift.
-  const int registers = row_registers(cfg) + weight_registers(cfg);
-  if (registers <= (cfg.aligned ? 32 : 8)) {
-    cfg.min_blocks = blocks_of_1024_threads(cfg);
-  } else {
-    cfg.min_blocks = clamp(512 / block_threads(cfg), 1, 4);
-  }
-}
-
-constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits limits) {
-  cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
-  cfg.stages = 0;
-  cfg.prefetch = false;
-  cfg.partials = 2 * kPartialsUnit;
-  if (cfg.reload) return;
-  // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
-  if (cfg.cluster > 1) cfg.partials = 256 / cfg.cluster;
-  const bool wide = is_wide(cfg, limits);
-  if (wide && cfg.aligned) {
-    // Several blocks a multiprocessor while a thread needs at most 64 registers.
-    const int columns = row_tiling(cfg).vectors * row_tiling(cfg).width;
-    const int blocks = columns <= 8 ? blocks_of_1024_threads(cfg) : 1;
-    const int stage = 2 * row_tiling(cfg).slice * element_bytes(cfg.element);
-    const int room = (limits.max_shared_bytes / blocks - 4096) / stage;
-    cfg.stages = clamp(room, 0, 4);
-    if (cfg.stages >= 2) {
-      cfg.min_blocks = blocks;
-      if (cfg.cluster == 1) cfg.partials = blocks * kPartialsUnit;
-      return;
-    }
-    cfg.stages = 0;
-  }
-  if (cfg.threads_per_row < 256) cfg.rows_per_block = power_of_two_from(256 / cfg.threads_per_row);
-  while (block_threads(cfg) > (wide ? 1024 : 512) ||
-         cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {
-    cfg.rows_per_block /= 2;
-  }
-  // Narrow rows have few bytes in flight: 1024 threads a multiprocessor, at 64 registers.
-  if (cfg.threads_per_row <= 32 && row_registers(cfg) <= 4) {
-    cfg.min_blocks = blocks_of_1024_threads(cfg);
-    cfg.partials = cfg.min_blocks * kPartialsUnit;
-  }
 }
 
 }  // namespace kw::ops::rms_norm

@@ -11,6 +11,7 @@
 #include "kernelwright/jit/plan.hpp"
 #include "kernelwright/ops/rms_norm/cfg.hpp"
 #include "kernelwright/ops/rms_norm/contract.hpp"
+#include "kernelwright/ops/rms_norm/cuda_geometry.hpp"
 #include "kernelwright/tune/cfg_table.hpp"
 #include "kernelwright/tune/search.hpp"
 #include "kernelwright/tune/tables.hpp"
@@ -165,8 +166,13 @@ bool nothing_wanted(const CudaBackwardCfg& cfg) { return !cfg.want_dx && !cfg.wa
 int shared_bytes(const CudaForwardCfg&) { return 0; }
 int shared_bytes(const CudaBackwardCfg& cfg) { return backward_shared_bytes(cfg); }
 
+int block_shared_bytes(const CudaForwardCfg&) { return 0; }
+int block_shared_bytes(const CudaBackwardCfg& cfg) { return backward_block_shared_bytes(cfg); }
+
 bool fits(const CudaLimits& limits, const auto& cfg) {
-  return cfg.cluster <= limits.max_cluster && shared_bytes(cfg) <= limits.max_shared_bytes;
+  const bool staged = shared_bytes(cfg) > 0;
+  return cfg.cluster <= limits.max_cluster &&
+         (!staged || block_shared_bytes(cfg) <= limits.max_shared_bytes);
 }
 
 template <typename Cfg>
