@@ -204,6 +204,10 @@ Environment Environment::read(const std::vector<std::string>& entries) {
     result.table.push_back(
         {std::move(name), variable.show(result), set, std::string(variable.meaning)});
   }
+  const auto toolkit = values.find("CUDA_PATH");
+  if (toolkit != values.end()) result.cuda_path = toolkit->second;
+  result.table.push_back({"CUDA_PATH", or_default(result.cuda_path, "none"),
+                          !result.cuda_path.empty(), "CUDA toolkit whose libnvrtc may serve"});
   return result;
 }
 

@@ -35,6 +35,7 @@ struct Environment {
   std::string arch;  // "sm_90a"; "" for the device's own
   std::string nvrtc;
   std::string cxx;
+  std::string cuda_path;  // CUDA_PATH: a toolkit, which may bring libnvrtc
   std::vector<std::string> jit_flags;
   std::string source_root;
   std::optional<LogLevel> log_level = LogLevel::kWarning;  // nullopt: silent

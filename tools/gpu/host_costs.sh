@@ -19,6 +19,11 @@ for _ in $(seq "${ROUNDS:-5}"); do
   done
   rm -rf "$cache"
 done
+# Two directions of one operation, for the compile times of their kernels.
+KW_CACHE_DIR=$(mktemp -d) "$tree/bin/kw_cold_start_gpu_bench" \
+  'rms_norm/qwen3_5 x=bf16[16384,4096] weight=bf16[4096]' \
+  'rms_norm_backward/qwen3_5 dy=bf16[64,4096] x=bf16[64,4096] weight=bf16[4096] rstd=f32[64] want_dx=true want_dweight=true' \
+  >>"$out/cold_start.jsonl"
 cat "$out/cold_start.jsonl"
 "$tree/bin/kw" bench --device cuda --protocol host --output "$out/host.json" \
   --problem "${1:-rms_norm/qwen3_5 x=bf16[16,7168] weight=bf16[7168]}"

@@ -97,6 +97,7 @@ struct NvrtcToolchain::Library {
 NvrtcOptions nvrtc_options(const Environment& environment, int driver_version) {
   NvrtcOptions options;
   options.library = environment.nvrtc;
+  options.cuda_path = environment.cuda_path;
   options.driver_version = driver_version;
   return options;
 }

@@ -342,9 +342,11 @@ struct Jit {
       fail(Code::kInternal, "{} needs a runtime::Device to load on", jit::cfg_text(cfg));
     }
     auto plan = std::make_unique<Plan>(Plan{cfg, {}});
-    for (const jit::Unit& unit : units_of(cfg, jit::cuda_arch(device->hardware()))) {
-      plan->kernels.push_back(
-          jit::Session::process().prepare(jit::cuda_toolchain(), unit, *device));
+    const auto units = units_of(cfg, jit::cuda_arch(device->hardware()));
+    for (jit::PrepareOutcome& outcome : jit::Session::process().prepare_all(
+             jit::cuda_toolchain(), units, *device, static_cast<int>(units.size()))) {
+      if (outcome.error) std::rethrow_exception(outcome.error);
+      plan->kernels.push_back(std::move(outcome.plan));
     }
     return plan;
   }

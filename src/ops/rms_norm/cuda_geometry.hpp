@@ -44,7 +44,7 @@ constexpr int blocks_of_1024_threads(const auto& cfg) {
 // Multiprocessors that the number of partials assumes: a static choice keeps dweight the same.
 inline constexpr int kPartialsUnit = 132;
 
-// Geometry where no table knows better; measured on an H200, see docs/rms_norm_h200.md. The tree,
+// Geometry where no table knows better; measured on an H200, see docs/benchmarks.md. The tree,
 // threads and cluster of a row, follows from static facts and the device, never from alignment or
 // the number of rows: either would change the order of summation.
 constexpr void set_tree(CudaForwardCfg& cfg, CudaLimits limits) {

@@ -5,7 +5,7 @@
 namespace kw::ops::rms_norm {
 
 // Threads beyond powers of two are those of 7168 = 2^10 * 7 columns at one, two and four accesses a
-// thread. Cache policies were slower in every pair of the hand sweep (docs/rms_norm_h200.md).
+// thread. Cache policies were slower in every pair of the hand sweep (docs/benchmarks.md).
 std::vector<tune::SearchSpec> searches() {
   const tune::Axis threads{
       "threads_per_row", {"8", "16", "32", "64", "128", "224", "256", "448", "512", "896", "1024"}};

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <limits>
 
 #include "kernelwright/base/fail.hpp"
@@ -189,7 +190,8 @@ Implementation make_toy(bool reference, Sabotage sabotage, std::string name) {
   f.destroy = [](void* plan) noexcept { delete static_cast<Plan*>(plan); };
   f.describe = [](const void*) { return PlanFacts{}; };
   // One per defect for the life of the process; implementations hold a bare pointer.
-  return Implementation{std::move(info), f, new Self{reference, sabotage}};
+  static std::deque<Self> selves;
+  return Implementation{std::move(info), f, &selves.emplace_back(Self{reference, sabotage})};
 }
 
 std::vector<Variant> variants() {
