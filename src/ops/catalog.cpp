@@ -53,7 +53,7 @@ const std::vector<suite::SuiteSpec>& builtin_suites() {
 }
 
 const std::vector<tune::SearchSpec>& builtin_searches() {
-  static const std::vector<tune::SearchSpec> kSearches = [] {
+  static const std::vector<tune::SearchSpec> all = [] {
     std::vector<tune::SearchSpec> searches;
     for (const Folder& folder : kFolders) {
       if (folder.searches == nullptr) continue;
@@ -62,7 +62,7 @@ const std::vector<tune::SearchSpec>& builtin_searches() {
     }
     return searches;
   }();
-  return kSearches;
+  return all;
 }
 
 Settings make_settings(Catalog& catalog, const InitializeOptions& options) {

@@ -130,7 +130,8 @@ Comparison compare(std::string_view output, const TensorView& got, const Expecta
             gates.min_exact)));
   }
   // A row is its inputs times few factors, so errors repeat with the mantissas of the inputs.
-  const double distinct = std::min(n, static_cast<double>(m.elements / width) * expected.mantissas);
+  const std::int64_t rows = m.elements / width;
+  const double distinct = std::min(n, static_cast<double>(rows) * expected.mantissas);
   const double max_z =
       (kMaxBiasDeviations / std::sqrt(std::max(distinct, 1.0)) + kMaxBias) * std::sqrt(n);
   if (gates.bias && n >= 1024 && std::fabs(m.bias_z) > max_z) {

@@ -35,8 +35,8 @@ constexpr PartBegins part_begins() {
 
 template <typename Cfg>
 CfgParts parts_of(const Cfg& cfg) {
-  constexpr PartBegins begins = part_begins<Cfg>();
-  static_assert(begins.tree >= 0 && begins.free >= begins.tree,
+  constexpr PartBegins kBegins = part_begins<Cfg>();
+  static_assert(kBegins.tree >= 0 && kBegins.free >= kBegins.tree,
                 "Cfg::kTreeFrom and Cfg::kFreeFrom name fields of visit, in its order");
   CfgParts parts;
   CfgPins* part = &parts.facts;
