@@ -152,7 +152,7 @@ HWY_INLINE Block load_first(const Storage<kElement>* from, std::size_t count) {
   HWY_ALIGN Storage<kElement> whole[kBlock];
 #if HWY_MEM_OPS_MIGHT_FAULT  // AVX2 has no masked access to 16-bit lanes
   std::memset(whole, 0, sizeof(whole));
-  std::memcpy(whole, from, count * sizeof(whole[0]));
+  if (count > 0) std::memcpy(whole, from, count * sizeof(whole[0]));
 #else
   const hn::ScalableTag<Storage<kElement>> tag;
   for (std::size_t i = 0; i < kBlock; i += hn::Lanes(tag)) {
@@ -168,7 +168,7 @@ HWY_INLINE void store_first(Block block, Storage<kElement>* to, std::size_t coun
   HWY_ALIGN Storage<kElement> whole[kBlock];
   store<kElement, kOrder>(block, whole);
 #if HWY_MEM_OPS_MIGHT_FAULT
-  std::memcpy(to, whole, count * sizeof(whole[0]));
+  if (count > 0) std::memcpy(to, whole, count * sizeof(whole[0]));
 #else
   const hn::ScalableTag<Storage<kElement>> tag;
   for (std::size_t i = 0; i < kBlock; i += hn::Lanes(tag)) {
