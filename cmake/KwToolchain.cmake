@@ -33,8 +33,6 @@ target_compile_options(kw_options INTERFACE
   -Wall -Wextra -Wconversion -Wno-sign-conversion
   # g++'s full -Wshadow objects to constructor parameters named like the field; clang's does not.
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
-  # g++ 12 warns of impossible overlaps inside std::string's operator+ (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # Args{.x = x, .y = y}: what is not named takes its default.
   -Wno-missing-field-initializers
   # g++ 12 invents overlaps in inlined std::string operations (GCC bug 105651).
