@@ -113,7 +113,7 @@ Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** 
     FoundCall found = find_call(key);
     const bool is_known = found.call != nullptr;
     if (is_known) {
-      const Status status = launch(*found.call, args, port, stream.handle);
+      const Status status = launch(*found.call, args, port, stream);
       if (status.code != StatusCode::kNotPrepared) {
         if (found.stays()) *staying = found.call;
         return status;
@@ -121,10 +121,15 @@ Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** 
     }
     found = prepare_call(args, stream, key, is_known);
     if (found.stays()) *staying = found.call;
-    const Status status = launch(*found.call, args, port, stream.handle);
+    const Status status = launch(*found.call, args, port, stream);
     if (status.code != StatusCode::kNotPrepared) return status;
-    return failed(StatusCode::kInternal,
-                  selection_.label() + ": the stream has no workspace after reserving it");
+    const auto [bytes, zeroed_bytes] = found.call->workspace;
+    if (stream.workspace == nullptr) {
+      fail(Code::kInternal, "{}: the stream has no workspace after reserving it",
+           selection_.label());
+    }
+    fail(Code::kInvalidArgument, "{}: the caller has no workspace of {} bytes, the first {} zero",
+         selection_.label(), bytes, zeroed_bytes);
   } catch (const NotPrepared& refusal) {
     context_.state_->not_prepared.fetch_add(1, std::memory_order_relaxed);
     return failed(StatusCode::kNotPrepared, refusal.message);
@@ -187,7 +192,7 @@ FoundCall Binding::prepare_call(const void* args, Stream stream, const Key& key,
   const WorkspaceSize& workspace = recipe.workspace;
   const Plan* plan = find_plan(recipe.id);
   const bool short_of_workspace =
-      workspace.bytes > 0 &&
+      workspace.bytes > 0 && stream.workspace == nullptr &&
       port.workspace(stream.handle, workspace.bytes, workspace.zeroed_bytes) == nullptr;
   if (plan == nullptr || short_of_workspace) {
     const bool capturing = port.is_capturing(stream.handle);

@@ -95,13 +95,15 @@ class Binding {
   // The kind that the candidates were chosen for.
   DeviceKind device_kind() const noexcept { return context_.bindings().hardware.kind; }
 
-  // Launches a prepared call. Without workspace on `stream`: kNotPrepared, and no message.
+  // Launches a prepared call. Without workspace for `stream`: kNotPrepared, and no message.
   Status launch(const PreparedCall& call, const void* args, DevicePort& port,
-                void* stream) const noexcept {
-    LaunchFrame frame{stream, nullptr, nullptr, nullptr};
+                const Stream& stream) const noexcept {
+    LaunchFrame frame{stream.handle, nullptr, nullptr, nullptr};
     if (call.workspace.bytes > 0) {
+      const auto [bytes, zeroed_bytes] = call.workspace;
       frame.block = static_cast<std::byte*>(
-          port.workspace(stream, call.workspace.bytes, call.workspace.zeroed_bytes));
+          stream.workspace != nullptr ? stream.workspace->take(bytes, zeroed_bytes)
+                                      : port.workspace(stream.handle, bytes, zeroed_bytes));
       if (frame.block == nullptr) return {StatusCode::kNotPrepared};
       frame.workspace = frame.block + call.layout.offset;
       frame.layout = &call.layout;

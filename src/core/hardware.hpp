@@ -36,10 +36,21 @@ std::string capability_text(DeviceKind kind, int capability);
 
 class DevicePort;
 
-// Where a call is enqueued. A null port means the context's own device and its default stream.
+// Scratch memory of a caller that has an allocator of its own, as PyTorch's.
+class WorkspaceSource {
+ public:
+  virtual ~WorkspaceSource() = default;
+  // At least `bytes`, aligned to kWorkspaceAlignment, the first `zeroed_bytes` zero in order with
+  // the call's stream, and valid until what the call enqueued has run; null when it has none.
+  virtual void* take(std::int64_t bytes, std::int64_t zeroed_bytes) noexcept = 0;
+};
+
+// Where a call is enqueued. A null port means the context's own device and its default stream; a
+// null workspace that the port's pool serves, which grows while preparing.
 struct Stream {
   DevicePort* port = nullptr;
   void* handle = nullptr;
+  WorkspaceSource* workspace = nullptr;
 };
 
 class DevicePort {

@@ -20,10 +20,10 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
       hardware.kind == binding->device_kind()) {
     // Not prepared: this stream lacks workspace, which the way below reserves.
     if (const PreparedCall* recent = find_recent(key)) {
-      const Status status = binding->launch(*recent, args, port, stream.handle);
+      const Status status = binding->launch(*recent, args, port, stream);
       if (status.code != StatusCode::kNotPrepared) return status;
     } else if (const FoundCall found = binding->find_call(key); found.call != nullptr) {
-      const Status status = binding->launch(*found.call, args, port, stream.handle);
+      const Status status = binding->launch(*found.call, args, port, stream);
       if (status.code != StatusCode::kNotPrepared) {
         if (found.stays()) remember(*found.call);
         return status;

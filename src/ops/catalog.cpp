@@ -3,9 +3,9 @@
 
 #include <iterator>
 
-#include "kernelwright/backend/cpu/cpu_device.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/known_values.hpp"
+#include "kernelwright/ops/process.hpp"
 #include "kernelwright/ops/rms_norm/contract.hpp"
 
 namespace kw {
@@ -78,9 +78,9 @@ Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
 }
 
 Context& initialize(const InitializeOptions& options) {
-  static runtime::CpuDevice* const device = new runtime::CpuDevice;  // outlives every slot
   Catalog& catalog = builtin_catalog();
-  return Context::initialize(catalog, make_settings(catalog, options), *device);
+  Settings settings = make_settings(catalog, options);
+  return Context::initialize(catalog, std::move(settings), process_device(options.device));
 }
 
 }  // namespace kw

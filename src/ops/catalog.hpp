@@ -28,6 +28,8 @@ struct InitializeOptions {
   std::string config_file{};  // YAML; empty: none
   std::map<std::string, std::string>
       overrides{};  // operation -> "native", "[a, b]", "auto", "eager"
+  std::string device =
+      "cpu";  // "cuda", "cuda:1"; "auto": cuda where the driver shows one, else cpu
   bool prepare_on_miss = true;
 };
 
@@ -35,7 +37,7 @@ struct InitializeOptions {
 // names.
 Settings make_settings(Catalog& catalog, const InitializeOptions& options);
 
-// Resolves once for this process, on the CPU device. The same effective options again return the
+// Resolves once for this process. The same effective options again return the
 // same Context; others throw Error(kConflict).
 Context& initialize(const InitializeOptions& options = {});
 

@@ -152,7 +152,7 @@ Status BoundImplementation::replay() noexcept {
 
 Status BoundImplementation::call_on(const Arguments& arguments, void* stream) noexcept {
   if (pinned_ == nullptr) return slot_->call(contract_, arguments.data(), {nullptr, stream});
-  return binding_->launch(*pinned_, arguments.data(), context_.device(), stream);
+  return binding_->launch(*pinned_, arguments.data(), context_.device(), {nullptr, stream});
 }
 
 }  // namespace kw::suite
