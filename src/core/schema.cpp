@@ -26,6 +26,28 @@ std::string_view variability_name(Variability variability) noexcept {
   return variability == Variability::kStatic ? "static" : "dynamic";
 }
 
+// Each dimension is {"batch": true} (`*`, first only) or scale * s * t + offset, "" standing for 1.
+Json dims_json(const Shape& shape) {
+  Json dims = Json::array();
+  if (shape.batch) dims.push_back({{"batch", true}});
+  for (const Dim& dim : shape.dims) {
+    dims.push_back({{"scale", dim.scale}, {"s", dim.s}, {"t", dim.t}, {"offset", dim.offset}});
+  }
+  return dims;
+}
+
+Json dtypes_json(const DTypeRule& rule) {
+  constexpr std::string_view kKinds[] = {"fixed", "symbol", "accumulator"};
+  Json terms = Json::array();
+  for (const DTypeTerm& term : rule.terms) {
+    const bool fixed = term.kind == DTypeTerm::Kind::kFixed;
+    terms.push_back({{"kind", kKinds[static_cast<int>(term.kind)]},
+                     {"dtype", fixed ? dtype_name(term.dtype) : ""},
+                     {"symbol", term.symbol}});
+  }
+  return {{"declares", rule.declares}, {"terms", std::move(terms)}};
+}
+
 Json default_json(const Parameter& p) {
   switch (p.kind) {
     case Kind::kBool:
@@ -45,7 +67,9 @@ Json parameter_json(const Parameter& p) {
   if (!p.variants.empty()) row["variants"] = p.variants;
   if (p.is_tensor()) {
     row["shape"] = shape_text(p.shape);
+    row["dims"] = dims_json(p.shape);
     row["dtype"] = dtype_rule_text(p.dtype);
+    row["dtypes"] = dtypes_json(p.dtype);
     if (p.is_saved) row["saved"] = true;
     if (p.is_differentiable) row["differentiable"] = true;
     if (!p.alias_of.empty()) row["may_alias"] = p.alias_of;
@@ -118,6 +142,7 @@ std::string contract_json(const Contract& contract) {
                    {"aliases", contract.field.aliases},
                    {"value_prefix", contract.field.value_prefix}};
   json["args_size"] = contract.args.size;
+  json["torch_schema"] = torch_schema(contract);
   return json.dump();
 }
 
