@@ -2,7 +2,7 @@
 # Runs at install time: copies the public headers to include/kernelwright. A header is public unless its
 # opening comment says `Private:`; of an operation only contract.hpp and cfg.hpp are
 # (tools/check_layers.py holds public headers to the standard library).
-foreach(folder base core runtime jit suite tune backend ep kit/shared ops)
+foreach(folder base core runtime jit suite tune backend ep kit/shared ops capi)
   set(pattern ${KW_SOURCE_DIR}/src/${folder}/*.hpp)
   if(folder STREQUAL "backend")
     set(pattern ${KW_SOURCE_DIR}/src/backend/*/*.hpp)

@@ -2,63 +2,24 @@
 // kw precompile: compiles what problems need on an architecture, whether or not such a device is
 // here.
 #include <algorithm>
-#include <chrono>
-#include <memory>
 #include <ostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "kernelwright/backend/cuda/cuda_architectures.hpp"
-#include "kernelwright/backend/cuda/cuda_device.hpp"
-#include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/capi/precompile.hpp"
 #include "kernelwright/cli/command.hpp"
-#include "kernelwright/cli/precompile.hpp"
+#include "kernelwright/cli/progress.hpp"
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/cli/table.hpp"
-#include "kernelwright/core/environment.hpp"
-#include "kernelwright/jit/plan.hpp"
 #include "kernelwright/ops/catalog.hpp"
-#include "kernelwright/runtime/compile_only_device.hpp"
 
 namespace kw::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
-
-// Named, or those of the devices that are here.
-std::vector<Hardware> architectures_of(const Flags& flags) {
-  const std::string& pinned = environment().arch;
-  std::vector<std::string> names;
-  if (!flags.arch.empty()) {
-    for (const std::string& name : split(flags.arch, ',')) names.emplace_back(trim(name));
-  } else if (!pinned.empty()) {
-    names = {pinned};
-  }
-  std::vector<Hardware> architectures;
-  for (const std::string& name : names) {
-    architectures.push_back(runtime::cuda_hardware(name));
-    if (pinned.empty() || pinned == name) continue;
-    fail(Code::kInvalidArgument,
-         "--arch {}: KW_ARCH={} decides what is compiled in this process; unset it", name, pinned);
-  }
-  if (!architectures.empty()) return architectures;
-  for (const Hardware& device : runtime::cuda_devices()) {
-    const bool listed =
-        std::any_of(architectures.begin(), architectures.end(),
-                    [&](const Hardware& other) { return other.capability == device.capability; });
-    if (!listed) architectures.push_back(device);
-  }
-  if (architectures.empty()) {
-    fail(Code::kInvalidArgument,
-         "no CUDA device is here to compile for; name an architecture with --arch: {}",
-         join(runtime::cuda_architectures()));
-  }
-  return architectures;
-}
+using capi::PrecompileReport;
+using capi::PrecompileTask;
 
 // With the problems of words and --problem, or of the batch of every operation that is meant. Free
 // dimensions are welcome.
@@ -73,22 +34,8 @@ Subject subject_with_problems(const Flags& flags, const Catalog& catalog) {
     fail(Code::kInvalidArgument,
          "kw precompile needs problems: --problem TEXT, where ? stands for any size, or --batch");
   }
-  for (const suite::SuiteSpec& suite : builtin_suites()) {
-    if (!subject.operation.empty() && suite.operation != subject.operation) continue;
-    for (const std::string& line : suite::batch_lines(suite, flags.batch)) {
-      for (const std::string& text : expand_problem_text(line)) {
-        Problem problem = parse_problem(text, catalog);  // in a file, of any operation
-        const bool wanted = problem.operation() == suite.operation &&
-                            (subject.variant.empty() || subject.variant == problem.variant_name());
-        if (wanted) subject.problems.push_back(std::move(problem));
-      }
-    }
-  }
-  if (subject.problems.empty()) {
-    fail(Code::kNotFound, "the batch '{}' has no problem of {}{}{}", flags.batch,
-         subject.operation.empty() ? "any operation" : subject.operation,
-         subject.variant.empty() ? "" : "/", subject.variant);
-  }
+  subject.problems =
+      capi::problems_of_batch(catalog, flags.batch, subject.operation, subject.variant);
   return subject;
 }
 
@@ -108,27 +55,14 @@ Settings settings_for(const Flags& flags, const Catalog& catalog,
   return settings;
 }
 
-using Plans = std::vector<std::shared_ptr<const jit::Plan>>;
-
-Plans plans_on(const std::vector<std::unique_ptr<runtime::CompileOnlyDevice>>& devices) {
-  Plans all;
-  for (const auto& device : devices) {
-    Plans plans = jit::Session::process().plans_on(*device);
-    std::sort(plans.begin(), plans.end(),
-              [](const auto& a, const auto& b) { return a->unit().entry < b->unit().entry; });
-    all.insert(all.end(), plans.begin(), plans.end());
-  }
-  return all;
-}
-
 std::string spill_text(const jit::CompileFacts& facts) {
   if (facts.spill_store_bytes < 0 || facts.spill_load_bytes < 0) return "?";
   return std::to_string(facts.spill_store_bytes + facts.spill_load_bytes);
 }
 
-void print_units(const Plans& plans, const Console& console) {
+void print_units(const PrecompileReport& report, const Console& console) {
   Table table({"entry", "arch", ">registers", ">spilled bytes", ">ms", "origin"});
-  for (const auto& plan : plans) {
+  for (const auto& plan : report.plans) {
     const jit::CompileFacts& facts = plan->compiled().entry.record.facts;
     const std::string spills = spill_text(facts);
     table.add({plan->unit().entry, plan->unit().arch,
@@ -140,54 +74,14 @@ void print_units(const Plans& plans, const Console& console) {
   if (!table.empty()) console.out << table.text(console.out_colour, 0);
 }
 
-Json to_json(const Plans& plans, const std::vector<PrecompileTask>& tasks, double seconds,
-             ExitCode code) {
-  Json json{{"schema", "kw.precompile/1"}, {"units", Json::array()}, {"problems", Json::array()}};
-  for (const auto& plan : plans) {
-    Json row = Json::object();
-    for (const auto& [name, value] : plan->info()) row[name] = value;
-    row["origin"] = jit::kOriginNames[static_cast<int>(plan->compiled().origin)];
-    json["units"].push_back(std::move(row));
-  }
-  for (const PrecompileTask& task : tasks) {
-    json["problems"].push_back({{"problem", problem_text(*task.problem)},
-                                {"arch", jit::cuda_arch(task.device->hardware())},
-                                {"implementation", task.implementation},
-                                {"error", task.error}});
-  }
-  json["seconds"] = seconds;
-  json["exit_code"] = static_cast<int>(code);
-  return json;
-}
-
-// What stops a compiler comes first, then what it refused, then what nothing serves.
-ExitCode verdict(const std::vector<PrecompileTask>& tasks, bool from_batch) {
-  const auto any_failed = [&](const auto& which) {
-    return std::any_of(tasks.begin(), tasks.end(), [&](const PrecompileTask& task) {
-      return task.code && which(exit_code(*task.code));
-    });
-  };
-  const auto count = static_cast<std::size_t>(std::count_if(
-      tasks.begin(), tasks.end(), [](const PrecompileTask& task) { return task.error.empty(); }));
-  if (any_failed([](ExitCode code) { return code == ExitCode::kEnvironment; })) {
-    return ExitCode::kEnvironment;
-  }
-  if (any_failed([](ExitCode code) { return code == ExitCode::kInternal; })) {
-    return ExitCode::kCheckFailed;
-  }
-  if (any_failed([](ExitCode) { return true; })) return ExitCode::kUsage;
-  if (count == 0) return ExitCode::kNothingPassed;
-  return count == tasks.size() || from_batch ? ExitCode::kPassed : ExitCode::kUsage;
-}
-
 void print_errors(const std::vector<PrecompileTask>& tasks, bool quiet, const Console& console) {
   std::vector<std::string> said;  // one missing compiler fails every problem
   for (const PrecompileTask& task : tasks) {
     if (task.error.empty() || std::find(said.begin(), said.end(), task.error) != said.end())
       continue;
     said.push_back(task.error);
-    const std::string text = fmt::format("{} for {}: {}", problem_text(*task.problem),
-                                         jit::cuda_arch(task.device->hardware()), task.error);
+    const std::string text =
+        fmt::format("{} for {}: {}", problem_text(*task.problem), task.arch, task.error);
     if (task.code) {
       console.error(text);
     } else if (!quiet) {
@@ -197,59 +91,43 @@ void print_errors(const std::vector<PrecompileTask>& tasks, bool quiet, const Co
 }
 
 ExitCode run_precompile(const Flags& flags, Console& console) {
-  const Clock::time_point start = Clock::now();
   Catalog& catalog = builtin_catalog();
-  const Subject subject = subject_with_problems(flags, catalog);
-  const Settings settings = settings_for(flags, catalog, operations_of(subject));
-  const CfgPins pins = cfg_pins_of(flags);
-  std::vector<std::unique_ptr<runtime::CompileOnlyDevice>> devices;
-  for (const Hardware& hardware : architectures_of(flags)) {
-    devices.push_back(std::make_unique<runtime::CompileOnlyDevice>(hardware));
+  Subject subject = subject_with_problems(flags, catalog);
+  capi::PrecompileRequest request;
+  request.settings = settings_for(flags, catalog, operations_of(subject));
+  request.problems = std::move(subject.problems);
+  request.from_batch = !flags.batch.empty();
+  request.pins = cfg_pins_of(flags);
+  std::vector<std::string> names;
+  if (!flags.arch.empty()) {
+    for (const std::string& name : split(flags.arch, ',')) names.emplace_back(trim(name));
   }
-  // Compiling what cannot be kept would be for nothing.
-  if (const std::string why = jit::Session::process().cache().write_obstacle(); !why.empty()) {
-    fail_text(Code::kEnvironment, "compiled kernels cannot be kept: " + why);
-  }
+  request.architectures = capi::target_architectures(std::move(names), "--arch");
+  request.pack = flags.pack;
 
-  std::vector<PrecompileTask> tasks;
-  for (const auto& device : devices) {
-    for (const Problem& problem : subject.problems)
-      tasks.push_back({&problem, device.get(), "", "", {}});
-  }
-  Precompiler precompiler(catalog, settings, pins);
+  PrecompileReport report;
   {
     ProgressLine line(console, flags.quiet);
-    const int threads = open_device({})->hardware().units;
-    precompiler.run(tasks, static_cast<std::size_t>(threads), line);
+    request.progress = [&](std::string_view text) { line.show(text); };
+    report = capi::precompile(request);
   }
-
-  const Plans plans = plans_on(devices);
-  if (!flags.pack.empty()) {
-    for (const auto& plan : plans) jit::add_to_pack(flags.pack, plan->compiled().entry);
-  }
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const ExitCode code = verdict(tasks, !flags.batch.empty());
+  jit::Session& session = jit::Session::process();
   if (flags.json) {
-    console.out
-        << to_json(plans, tasks, seconds, code).dump(2, ' ', false, Json::error_handler_t::replace)
-        << '\n';
+    console.out << capi::precompile_json(report) << '\n';
   } else {
-    if (!flags.quiet) print_units(plans, console);
-    const auto compiled = std::count_if(plans.begin(), plans.end(), [](const auto& plan) {
-      return plan->compiled().origin == jit::Origin::kCompiled;
-    });
+    if (!flags.quiet) print_units(report, console);
     console.out << fmt::format(
-        "{} kernels of {} problems in {:.1f} s, {} compiled now; kept in {}{}\n", plans.size(),
-        tasks.size(), seconds, compiled, jit::Session::process().cache().options().directory,
-        flags.pack.empty() ? "" : " and " + flags.pack);
+        "{} kernels of {} problems in {:.1f} s, {} compiled now; kept in {}{}\n",
+        report.plans.size(), report.tasks.size(), report.seconds, report.compiled(),
+        session.cache().options().directory, flags.pack.empty() ? "" : " and " + flags.pack);
   }
-  print_errors(tasks, flags.quiet, console);
-  if (jit::Session::process().counters().cache.write_failures > 0) {
+  print_errors(report.tasks, flags.quiet, console);
+  if (session.counters().cache.write_failures > 0) {
     fail(Code::kEnvironment,
          "kernels could not be kept in {}; can it be written, is its disk full?",
-         jit::Session::process().cache().options().directory);
+         session.cache().options().directory);
   }
-  return code;
+  return report.exit_code;
 }
 
 }  // namespace

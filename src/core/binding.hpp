@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plans of one operation/variant inside a context, and the way from a call to its launch.
-// Private to core: model code sees a slot.
+// For core and the C interface: model code sees a slot.
 #pragma once
 
 #include <memory>

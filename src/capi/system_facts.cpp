@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernelwright/cli/system_facts.hpp"
+#include "kernelwright/capi/system_facts.hpp"
 
 #include <link.h>
 
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace kw::cli {
+namespace kw::capi {
 namespace {
 
 std::string first_line(const std::filesystem::path& path) {
@@ -51,4 +51,4 @@ std::vector<std::string> loaded_libraries() {
   return paths;
 }
 
-}  // namespace kw::cli
+}  // namespace kw::capi

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace kw::cli {
+namespace kw::capi {
 
 struct CacheFact {
   std::string name;       // "L1 data"
@@ -19,4 +19,4 @@ std::vector<CacheFact> processor_caches();
 // carries the version. Without the program itself and the kernel's.
 std::vector<std::string> loaded_libraries();
 
-}  // namespace kw::cli
+}  // namespace kw::capi
