@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A tree that runs wherever it is put: bin/kw and lib/libkw.so find each other and the bundled
-# third-party libraries through $ORIGIN. The build tree has the same shape (bin/, lib/, share/), so
+# A tree that runs wherever it is put: bin/kw, lib/libkw.so and lib/libkw_cli.so find each other and the
+# bundled third-party libraries through $ORIGIN. The build tree has the same shape (bin/, lib/, share/), so
 # that kw finds its data at ../share/kernelwright in both.
 include(CMakePackageConfigHelpers)
 
@@ -12,9 +12,8 @@ endforeach()
 
 install(TARGETS kernelwright EXPORT kernelwright_targets RUNTIME_DEPENDENCY_SET bundle
         LIBRARY DESTINATION lib)
-if(TARGET kw)
-  install(TARGETS kw RUNTIME_DEPENDENCY_SET bundle RUNTIME DESTINATION bin)
-endif()
+install(TARGETS kw_cli kw RUNTIME_DEPENDENCY_SET bundle
+        RUNTIME DESTINATION bin LIBRARY DESTINATION lib)
 
 # What a machine without our build packages lacks. libstdc++ and libc stay the system's.
 install(RUNTIME_DEPENDENCY_SET bundle DIRECTORIES ${PROJECT_BINARY_DIR}/lib

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kw demo: the example model over a text file, eager and bound, side by side.
+#include <dlfcn.h>
+
 #include <filesystem>
 
 #include "kernelwright/cli/command.hpp"
@@ -8,12 +10,17 @@
 namespace kw::cli {
 namespace {
 
-// Data files lie at ../share/kernelwright beside the binary, in a build tree as in an installation.
+// Data files lie at ../share/kernelwright beside this library, in a build tree as in an
+// installation, whichever program loaded it.
 std::string shipped(const std::string& path) {
-  std::error_code ignored;
-  const auto binary = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto file = binary.parent_path().parent_path() / "share" / "kernelwright" / path;
-  return std::filesystem::exists(file, ignored) ? file.string() : path;
+  static const char here = 0;
+  Dl_info library{};
+  if (dladdr(&here, &library) == 0) return path;
+  std::error_code failed;
+  const auto place = std::filesystem::canonical(library.dli_fname, failed);
+  if (failed) return path;
+  const auto file = place.parent_path().parent_path() / "share" / "kernelwright" / path;
+  return std::filesystem::exists(file, failed) ? file.string() : path;
 }
 
 ExitCode run_demo_command(const Flags& flags, Console& console) {

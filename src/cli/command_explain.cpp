@@ -4,10 +4,10 @@
 #include <ostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/capi/explain_json.hpp"
 #include "kernelwright/cli/command.hpp"
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/cli/table.hpp"
@@ -16,8 +16,6 @@
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string choice_table(const Explanation& explanation, bool colour) {
   Table table({"", "source", "choice", "from"});
@@ -92,47 +90,6 @@ void print(const std::vector<Explanation>& explanations, const Console& console)
   }
 }
 
-Json to_json(const Choice& choice, bool in_effect) {
-  return {{"source", source_name(choice.source)},
-          {"targets", choice.targets},
-          {"origin", choice.origin},
-          {"in_effect", in_effect}};
-}
-
-Json to_json(const std::vector<ExplainPart>& parts) {
-  Json rows = Json::array();
-  for (const ExplainPart& part : parts) {
-    rows.push_back({{"problem", part.problem},
-                    {"implementation", part.implementation},
-                    {"parts", to_json(part.parts)}});
-  }
-  return rows;
-}
-
-Json to_json(const Explanation& explanation) {
-  Json row{{"operation", explanation.operation},
-           {"variant", explanation.variant},
-           {"problem", explanation.problem},
-           {"device", explanation.device},
-           {"mode", explanation.mode},
-           {"selected", explanation.selected},
-           {"specialization", explanation.specialization},
-           {"geometry", explanation.geometry}};
-  row["choices"] = Json::array();
-  for (const Choice& choice : explanation.history) {
-    row["choices"].push_back(to_json(choice, choice.source == explanation.choice.source));
-  }
-  row["implementations"] = Json::array();
-  for (const Verdict& verdict : explanation.verdicts) {
-    row["implementations"].push_back({{"name", verdict.implementation},
-                                      {"rank", verdict.rank},
-                                      {"gate", gate_name(verdict.gate)},
-                                      {"reason", verdict.reason}});
-  }
-  row["parts"] = to_json(explanation.parts);
-  return row;
-}
-
 ExitCode run_explain(const Flags& flags, Console& console) {
   Catalog& catalog = builtin_catalog();
   const Subject subject = subject_of(flags, catalog);
@@ -157,9 +114,9 @@ ExitCode run_explain(const Flags& flags, Console& console) {
   }
 
   if (flags.json) {
-    Json json{{"schema", "kw.explain/1"}, {"explanations", Json::array()}};
-    for (const Explanation& row : explanations) json["explanations"].push_back(to_json(row));
-    console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    console.out << capi::explanations_json(explanations)
+                       .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                << '\n';
   } else {
     print(explanations, console);
   }

@@ -2,19 +2,15 @@
 // kw list: what this build has.
 #include <ostream>
 
-#include <nlohmann/json.hpp>
-
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/capi/list_json.hpp"
 #include "kernelwright/cli/command.hpp"
 #include "kernelwright/cli/operation_page.hpp"
 #include "kernelwright/cli/table.hpp"
-#include "kernelwright/core/schema.hpp"
 #include "kernelwright/ops/catalog.hpp"
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string variant_names(const Contract& contract) {
   std::vector<std::string> names;
@@ -38,7 +34,7 @@ void print_implementations(const Catalog& catalog, const Console& console) {
     for (const Implementation& implementation : operation.implementations) {
       const ImplementationInfo& info = implementation.info;
       table.add({operation.contract->operation, device_kind_name(info.device),
-                 std::to_string(rank_of(operation, implementation)), info.name,
+                 std::to_string(capi::rank_of(operation, implementation)), info.name,
                  capability_range_text(info), modes_text(info), properties_text(info),
                  variants_text(info)});
     }
@@ -75,78 +71,11 @@ void print_fields(const Catalog& catalog, const Console& console) {
               << "\n`kw list --operation NAME` has the rest of an operation.\n";
 }
 
-Json to_json(const Operation& operation, const Implementation& implementation) {
-  const ImplementationInfo& info = implementation.info;
-  Json variants = Json::array();
-  for (const Variant& variant : operation.contract->variants) {
-    const auto& served = info.variants;
-    if (served.empty() || std::find(served.begin(), served.end(), variant.name) != served.end()) {
-      variants.push_back(variant.name);
-    }
-  }
-  return {
-      {"name", info.name},
-      {"solution", info.solution},
-      {"device", device_kind_name(info.device)},
-      {"rank", rank_of(operation, implementation)},
-      {"min_capability", info.min_capability},
-      {"max_capability",
-       info.max_capability == std::numeric_limits<int>::max() ? Json() : Json(info.max_capability)},
-      {"eager_mode", info.eager_mode},
-      {"graph_mode", info.graph_mode},
-      {"deterministic", info.deterministic},
-      {"batch_invariant", info.batch_invariant},
-      {"differentiable", info.differentiable},
-      {"composed", info.parts != nullptr},
-      {"explicit_only", info.explicit_only},
-      {"variants", std::move(variants)},
-      {"origin", info.origin},
-      {"description", info.description}};
-}
-
-Json catalog_json(const Catalog& catalog, const std::string& only) {
-  Json json{{"schema", "kw.list/1"}, {"version", KW_VERSION}};
-  json["operations"] = Json::array();
-  for (const Operation& operation : catalog.operations()) {
-    if (!only.empty() && operation.contract->operation != only) continue;
-    Json row = Json::parse(contract_json(*operation.contract));
-    row["implementations"] = Json::array();
-    for (const Implementation& implementation : operation.implementations) {
-      row["implementations"].push_back(to_json(operation, implementation));
-    }
-    json["operations"].push_back(std::move(row));
-  }
-  json["excluded"] = Json::array();
-  for (const Exclusion& exclusion : catalog.exclusions()) {
-    json["excluded"].push_back({{"operation", exclusion.operation},
-                                {"implementation", exclusion.implementation},
-                                {"reason", exclusion.reason}});
-  }
-  json["known_fields"] = Json::array();
-  for (const KnownField& known : catalog.known_fields()) {
-    json["known_fields"].push_back({{"field", known.field},
-                                    {"operation", known.operation},
-                                    {"variant", known.variant},
-                                    {"in_build", catalog.find(known.operation) != nullptr}});
-  }
-  json["known_values"] = Json::array();
-  for (const KnownValue& known : catalog.known_values()) {
-    Json devices = Json::array();
-    for (const DeviceKind kind : known.devices) devices.push_back(device_kind_name(kind));
-    json["known_values"].push_back({{"field", known.field},
-                                    {"value", known.value},
-                                    {"remedy", known.remedy},
-                                    {"devices", std::move(devices)},
-                                    {"deprecated", known.deprecated}});
-  }
-  return json;
-}
-
 ExitCode run_list(const Flags& flags, Console& console) {
   const Catalog& catalog = builtin_catalog();
   if (!flags.operation.empty()) catalog.operation(flags.operation);  // throws, with the nearest
   if (flags.json) {
-    console.out << catalog_json(catalog, flags.operation).dump(2) << '\n';
+    console.out << capi::catalog_json(catalog, flags.operation).dump(2) << '\n';
   } else if (!flags.operation.empty()) {
     console.out << operation_page(flags.operation, console);
   } else {

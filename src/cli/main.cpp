@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernelwright/cli/app.hpp"
+#include "kernelwright/cli/kw_main.hpp"
 
-int main(int argc, char** argv) {
-  kw::cli::Console console = kw::cli::standard_console();
-  std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return static_cast<int>(kw::cli::run(std::move(arguments), console));
-}
+int main(int argc, char** argv) { return kw_main(argc, argv); }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/capi/list_json.hpp"
 #include "kernelwright/cli/table.hpp"
 #include "kernelwright/core/schema.hpp"
 #include "kernelwright/ops/catalog.hpp"
@@ -69,8 +70,9 @@ std::string implementation_table(const Catalog& catalog, const Operation& operat
       {"device", ">rank", "name", "needs", "modes", "properties", "variants", "what it is"});
   for (const Implementation& implementation : operation.implementations) {
     const ImplementationInfo& info = implementation.info;
-    table.add({device_kind_name(info.device), std::to_string(rank_of(operation, implementation)),
-               info.name, capability_range_text(info), modes_text(info), properties_text(info),
+    table.add({device_kind_name(info.device),
+               std::to_string(capi::rank_of(operation, implementation)), info.name,
+               capability_range_text(info), modes_text(info), properties_text(info),
                variants_text(info), info.description});
   }
   for (const Exclusion& exclusion : catalog.exclusions()) {
@@ -142,15 +144,6 @@ std::string capability_range_text(const ImplementationInfo& info) {
 
 std::string variants_text(const ImplementationInfo& info) {
   return info.variants.empty() ? "all" : join(info.variants);
-}
-
-int rank_of(const Operation& operation, const Implementation& implementation) {
-  int rank = 0;
-  for (const Implementation& entry : operation.implementations) {
-    if (entry.info.device == implementation.info.device) ++rank;
-    if (&entry == &implementation) break;
-  }
-  return rank;
 }
 
 std::string served_values(const Operation& operation) {

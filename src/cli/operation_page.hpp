@@ -21,9 +21,6 @@ std::string modes_text(const ImplementationInfo& info);
 std::string capability_range_text(const ImplementationInfo& info);
 std::string variants_text(const ImplementationInfo& info);
 
-// Position within the list of its device, from 1.
-int rank_of(const Operation& operation, const Implementation& implementation);
-
 // The values that the configuration field of `contract` accepts here: auto, eager, solutions.
 std::string served_values(const Operation& operation);
 

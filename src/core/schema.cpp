@@ -26,6 +26,28 @@ std::string_view variability_name(Variability variability) noexcept {
   return variability == Variability::kStatic ? "static" : "dynamic";
 }
 
+// Each dimension is {"batch": true} (`*`, first only) or scale * s * t + offset, "" standing for 1.
+Json dims_json(const Shape& shape) {
+  Json dims = Json::array();
+  if (shape.batch) dims.push_back({{"batch", true}});
+  for (const Dim& dim : shape.dims) {
+    dims.push_back({{"scale", dim.scale}, {"s", dim.s}, {"t", dim.t}, {"offset", dim.offset}});
+  }
+  return dims;
+}
+
+Json dtypes_json(const DTypeRule& rule) {
+  constexpr std::string_view kKinds[] = {"fixed", "symbol", "accumulator"};
+  Json terms = Json::array();
+  for (const DTypeTerm& term : rule.terms) {
+    const bool fixed = term.kind == DTypeTerm::Kind::kFixed;
+    terms.push_back({{"kind", kKinds[static_cast<int>(term.kind)]},
+                     {"dtype", fixed ? dtype_name(term.dtype) : ""},
+                     {"symbol", term.symbol}});
+  }
+  return {{"declares", rule.declares}, {"terms", std::move(terms)}};
+}
+
 Json default_json(const Parameter& p) {
   switch (p.kind) {
     case Kind::kBool:
@@ -45,7 +67,9 @@ Json parameter_json(const Parameter& p) {
   if (!p.variants.empty()) row["variants"] = p.variants;
   if (p.is_tensor()) {
     row["shape"] = shape_text(p.shape);
+    row["dims"] = dims_json(p.shape);
     row["dtype"] = dtype_rule_text(p.dtype);
+    row["dtypes"] = dtypes_json(p.dtype);
     if (p.is_saved) row["saved"] = true;
     if (p.is_differentiable) row["differentiable"] = true;
     if (!p.alias_of.empty()) row["may_alias"] = p.alias_of;
@@ -62,14 +86,17 @@ Json parameter_json(const Parameter& p) {
   return row;
 }
 
+// What a variant lacks is left out there.
+bool may_be_none(const Parameter& p) noexcept { return p.is_optional || !p.variants.empty(); }
+
 std::string torch_type(const Parameter& p, char& alias) {
   switch (p.kind) {
     case Kind::kTensor:
       if (p.role == Role::kMutated)
-        return std::string("Tensor(") + alias++ + "!)" + (p.is_optional ? "?" : "");
-      return p.is_optional ? "Tensor?" : "Tensor";
+        return std::string("Tensor(") + alias++ + "!)" + (may_be_none(p) ? "?" : "");
+      return may_be_none(p) ? "Tensor?" : "Tensor";
     case Kind::kTensorList:
-      return p.is_optional ? "Tensor[]?" : "Tensor[]";
+      return may_be_none(p) ? "Tensor[]?" : "Tensor[]";
     case Kind::kFloat:
       return p.is_optional ? "float?" : "float";
     case Kind::kInt:
@@ -118,6 +145,7 @@ std::string contract_json(const Contract& contract) {
                    {"aliases", contract.field.aliases},
                    {"value_prefix", contract.field.value_prefix}};
   json["args_size"] = contract.args.size;
+  json["torch_schema"] = torch_schema(contract);
   return json.dump();
 }
 

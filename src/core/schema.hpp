@@ -9,7 +9,9 @@
 
 namespace kw {
 
-// One object: operation, version, summary, variants, parameters, symbols, field, backward.
+// One object: operation, version, summary, variants, parameters, symbols, field, backward,
+// torch_schema. Shapes and dtype rules come as text and, for those who compute with them, taken
+// apart: "dims" and "dtypes".
 std::string contract_json(const Contract& contract);
 
 // "operation(Tensor x, Tensor? weight, float eps=1e-06, *, str variant='standard',

@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "kernelwright/base/fail.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/known_values.hpp"
 #include "kernelwright/ops/process.hpp"
@@ -67,13 +68,19 @@ const std::vector<tune::SearchSpec>& builtin_searches() {
 
 Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
   Settings settings;
+  if (!options.config_file.empty() && !options.config_text.empty()) {
+    fail(Code::kInvalidArgument, "both a configuration file ('{}') and a text were given; give one",
+         options.config_file);
+  }
   if (!options.config_file.empty()) settings.load_file(catalog, options.config_file);
+  if (!options.config_text.empty()) settings.load_yaml(catalog, options.config_text, "config_text");
   for (const auto& [operation, value] : options.overrides) {
     settings.set(catalog, operation, parse_targets(value), Source::kExplicit,
                  "override " + operation);
   }
   settings.apply_environment(catalog, environment().overrides);
   settings.prepare_on_miss = options.prepare_on_miss;
+  settings.mode = options.mode;
   return settings;
 }
 

@@ -26,11 +26,13 @@ const std::vector<tune::SearchSpec>& builtin_searches();
 
 struct InitializeOptions {
   std::string config_file{};  // YAML; empty: none
+  std::string config_text{};  // YAML itself; at most one of the two
   std::map<std::string, std::string>
       overrides{};  // operation -> "native", "[a, b]", "auto", "eager"
   std::string device =
       "cpu";  // "cuda", "cuda:1"; "auto": cuda where the driver shows one, else cpu
   bool prepare_on_miss = true;
+  Mode mode = Mode::kEager;
 };
 
 // The settings of `options` with KW_OVERRIDE_* of this process on top. Throws Error on unknown

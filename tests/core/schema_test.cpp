@@ -56,6 +56,27 @@ TEST(Schema, JsonHoldsTheWholeTable) {
   EXPECT_EQ(json["variants"][0]["tolerance"], "two_roundings");
 }
 
+TEST(Schema, JsonTakesShapesAndDtypeRulesApart) {
+  using Json = nlohmann::json;
+  const auto json = Json::parse(contract_json(toy::BlendArgs::contract()));
+  const auto row = [&](std::string_view name) {
+    return json["parameters"]
+               [static_cast<std::size_t>(toy::BlendArgs::contract().find_parameter(name))];
+  };
+  EXPECT_EQ(row("x")["dims"],
+            Json::parse(R"([{"batch":true},{"scale":1,"s":"C","t":"","offset":0}])"));
+  EXPECT_EQ(row("table")["dims"], Json::parse(R"([{"scale":1,"s":"K","t":"G","offset":0},
+                                                 {"scale":2,"s":"C","t":"","offset":1}])"));
+  EXPECT_EQ(row("x")["dtypes"],
+            Json::parse(R"({"declares":"T","terms":[{"kind":"fixed","dtype":"bf16","symbol":""},
+              {"kind":"fixed","dtype":"f16","symbol":""},{"kind":"fixed","dtype":"f32","symbol":""}]})"));
+  EXPECT_EQ(row("weight")["dtypes"]["declares"], "W");
+  EXPECT_EQ(row("weight")["dtypes"]["terms"][0],
+            Json::parse(R"({"kind":"symbol","dtype":"","symbol":"T"})"));
+  EXPECT_EQ(row("rstd")["dtypes"]["terms"][0]["kind"], "accumulator");
+  EXPECT_EQ(json["torch_schema"], torch_schema(toy::BlendArgs::contract()));
+}
+
 TEST(Schema, MarkdownHasARowPerParameterAndVariant) {
   const std::string text = contract_markdown(toy::BlendArgs::contract());
   EXPECT_NE(text.find("| `x` | input | T: bf16\\|f16\\|f32 | [*, C] |"), std::string::npos) << text;
