@@ -36,7 +36,8 @@ constexpr Field kPrepareFields[] = {
     {"device", Type::kText, kDeviceHelp},
     {"cfg", Type::kCfg, "fields of the Cfg to pin"},
     {"reserve", Type::kBool,
-     "whether to reserve the library's own workspace on the default stream; absent: true"},
+     "whether to reserve the library's own workspace on the default stream, for callers that bring "
+     "none; absent: false"},
 };
 constexpr Field kContractFields[] = {{"operation", Type::kText, "its name"}};
 constexpr Field kDeviceFields[] = {{"device", Type::kText, kDeviceHelp}};
@@ -84,7 +85,7 @@ std::string run_list(const Request& request) {
   const Catalog& catalog = builtin_catalog();
   const std::string operation = request.text("operation");
   if (request.has("operation")) catalog.operation(operation);  // throws, with the nearest name
-  return list_json(catalog, operation);
+  return dump(catalog_json(catalog, operation));
 }
 
 std::string run_explain(const Request& request) {
@@ -110,7 +111,7 @@ std::string run_explain(const Request& request) {
         explanations.push_back(explain(context, operation, variant.name));
     }
   }
-  return explain_json(explanations);
+  return dump(explanations_json(explanations));
 }
 
 Json prepared_json(const Place& place, const Problem& problem, const CfgPins& pins, bool reserve) {
@@ -143,9 +144,9 @@ std::string run_prepare(const Request& request) {
   const CfgPins pins = request.cfg("cfg");
   Json rows = Json::array();
   for (const Problem& problem : problems) {
-    rows.push_back(prepared_json(place, problem, pins, request.boolean("reserve", true)));
+    rows.push_back(prepared_json(place, problem, pins, request.boolean("reserve", false)));
   }
-  return dump(Json{{"problems", std::move(rows)}});
+  return dump(Json{{"prepared", std::move(rows)}});
 }
 
 // Before initialize, a look must not end registration.

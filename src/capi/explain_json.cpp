@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/capi/explain_json.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace kw::capi {
 namespace {
 
@@ -51,10 +49,10 @@ Json to_json(const Explanation& explanation) {
 
 }  // namespace
 
-std::string explain_json(const std::vector<Explanation>& explanations) {
+Json explanations_json(const std::vector<Explanation>& explanations) {
   Json json{{"schema", "kw.explain/1"}, {"explanations", Json::array()}};
   for (const Explanation& row : explanations) json["explanations"].push_back(to_json(row));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json;
 }
 
 }  // namespace kw::capi

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanations as JSON.
+// Private: explanations as JSON, for `kw explain` and for control requests.
 #pragma once
 
-#include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "kernelwright/core/explain.hpp"
 
 namespace kw::capi {
 
-// kw.explain/1: {"explanations": [...]}, each with its choices and every candidate's verdict.
-std::string explain_json(const std::vector<Explanation>& explanations);
+// "kw.explain/1".
+nlohmann::ordered_json explanations_json(const std::vector<Explanation>& explanations);
 
 }  // namespace kw::capi

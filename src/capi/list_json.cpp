@@ -4,14 +4,22 @@
 #include <algorithm>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "kernelwright/core/schema.hpp"
 
 namespace kw::capi {
-namespace {
 
 using Json = nlohmann::ordered_json;
+
+int rank_of(const Operation& operation, const Implementation& implementation) {
+  int rank = 0;
+  for (const Implementation& entry : operation.implementations) {
+    if (entry.info.device == implementation.info.device) ++rank;
+    if (&entry == &implementation) break;
+  }
+  return rank;
+}
+
+namespace {
 
 Json to_json(const Operation& operation, const Implementation& implementation) {
   const ImplementationInfo& info = implementation.info;
@@ -44,16 +52,7 @@ Json to_json(const Operation& operation, const Implementation& implementation) {
 
 }  // namespace
 
-int rank_of(const Operation& operation, const Implementation& implementation) {
-  int rank = 0;
-  for (const Implementation& entry : operation.implementations) {
-    if (entry.info.device == implementation.info.device) ++rank;
-    if (&entry == &implementation) return rank;
-  }
-  return 0;
-}
-
-std::string list_json(const Catalog& catalog, std::string_view only) {
+Json catalog_json(const Catalog& catalog, const std::string& only) {
   Json json{{"schema", "kw.list/1"}, {"version", KW_VERSION}};
   json["operations"] = Json::array();
   for (const Operation& operation : catalog.operations()) {
@@ -88,7 +87,7 @@ std::string list_json(const Catalog& catalog, std::string_view only) {
                                     {"devices", std::move(devices)},
                                     {"deprecated", known.deprecated}});
   }
-  return json.dump(2);
+  return json;
 }
 
 }  // namespace kw::capi

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this build has, as JSON. Touches no device.
+// Private: what this build has, as JSON for `kw list` and for control requests.
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include "kernelwright/core/catalog.hpp"
 
 namespace kw::capi {
 
-// kw.list/1: every operation's contract and implementations, what was excluded, and the vocabulary
-// of configuration. `only`: one operation of the catalog; "" for all.
-std::string list_json(const Catalog& catalog, std::string_view only);
+// "kw.list/1": operations with their implementations, exclusions, known fields and values; only one
+// operation unless `only` is empty.
+nlohmann::ordered_json catalog_json(const Catalog& catalog, const std::string& only);
 
-// Position within the list of its device, from 1.
+// Position in its device's list, from 1.
 int rank_of(const Operation& operation, const Implementation& implementation);
 
 }  // namespace kw::capi

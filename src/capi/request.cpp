@@ -79,11 +79,16 @@ Request::Request(Json object, std::string_view name, std::span<const Field> fiel
       fail_text(Code::kNotFound,
                 "request '" + name_ + "': " + unknown_name_message("field", key, known));
     }
-    if (!is_of(value, field->type)) {
+    if (!value.is_null() && !is_of(value, field->type)) {
       fail(Code::kInvalidArgument, "request '{}': field '{}' is {}; it takes {}", name_, key,
            found(value), type_name(field->type));
     }
   }
+}
+
+bool Request::has(const char* field) const {
+  const auto found = object_.find(field);
+  return found != object_.end() && !found->is_null();
 }
 
 std::string Request::text(const char* field, std::string_view otherwise) const {

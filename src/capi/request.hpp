@@ -36,7 +36,8 @@ class Request {
   // Throws Error(kNotFound | kInvalidArgument) naming request, field, what was found and wanted.
   Request(Json object, std::string_view name, std::span<const Field> fields);
 
-  bool has(const char* field) const { return object_.contains(field); }
+  // A field that is null is absent.
+  bool has(const char* field) const;
   // The field, or what an absent one means.
   std::string text(const char* field, std::string_view otherwise = {}) const;
   bool boolean(const char* field, bool otherwise) const;

@@ -114,7 +114,9 @@ ExitCode run_explain(const Flags& flags, Console& console) {
   }
 
   if (flags.json) {
-    console.out << capi::explain_json(explanations) << '\n';
+    console.out << capi::explanations_json(explanations)
+                       .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                << '\n';
   } else {
     print(explanations, console);
   }

@@ -75,7 +75,7 @@ ExitCode run_list(const Flags& flags, Console& console) {
   const Catalog& catalog = builtin_catalog();
   if (!flags.operation.empty()) catalog.operation(flags.operation);  // throws, with the nearest
   if (flags.json) {
-    console.out << capi::list_json(catalog, flags.operation) << '\n';
+    console.out << capi::catalog_json(catalog, flags.operation).dump(2) << '\n';
   } else if (!flags.operation.empty()) {
     console.out << operation_page(flags.operation, console);
   } else {

@@ -86,14 +86,17 @@ Json parameter_json(const Parameter& p) {
   return row;
 }
 
+// What a variant lacks is left out there.
+bool may_be_none(const Parameter& p) noexcept { return p.is_optional || !p.variants.empty(); }
+
 std::string torch_type(const Parameter& p, char& alias) {
   switch (p.kind) {
     case Kind::kTensor:
       if (p.role == Role::kMutated)
-        return std::string("Tensor(") + alias++ + "!)" + (p.is_optional ? "?" : "");
-      return p.is_optional ? "Tensor?" : "Tensor";
+        return std::string("Tensor(") + alias++ + "!)" + (may_be_none(p) ? "?" : "");
+      return may_be_none(p) ? "Tensor?" : "Tensor";
     case Kind::kTensorList:
-      return p.is_optional ? "Tensor[]?" : "Tensor[]";
+      return may_be_none(p) ? "Tensor[]?" : "Tensor[]";
     case Kind::kFloat:
       return p.is_optional ? "float?" : "float";
     case Kind::kInt:

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernelwright/core/context.hpp"
@@ -66,6 +67,7 @@ class OpSlot {
 class SlotSet {
  public:
   SlotSet(std::initializer_list<OpSlot*> slots) : slots_(slots) {}
+  explicit SlotSet(std::vector<OpSlot*> slots) : slots_(std::move(slots)) {}
   std::span<OpSlot* const> slots() const noexcept { return slots_; }
   // Back to eager.
   void unbind() noexcept;

@@ -67,11 +67,11 @@ const std::vector<tune::SearchSpec>& builtin_searches() {
 }
 
 Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
+  Settings settings;
   if (!options.config_file.empty() && !options.config_text.empty()) {
-    fail(Code::kInvalidArgument, "config_file '{}' and config_text exclude each other; give one",
+    fail(Code::kInvalidArgument, "both a configuration file ('{}') and a text were given; give one",
          options.config_file);
   }
-  Settings settings;
   if (!options.config_file.empty()) settings.load_file(catalog, options.config_file);
   if (!options.config_text.empty()) settings.load_yaml(catalog, options.config_text, "config_text");
   for (const auto& [operation, value] : options.overrides) {

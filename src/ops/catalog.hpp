@@ -26,7 +26,7 @@ const std::vector<tune::SearchSpec>& builtin_searches();
 
 struct InitializeOptions {
   std::string config_file{};  // YAML; empty: none
-  std::string config_text{};  // the same as text; at most one of the two
+  std::string config_text{};  // YAML itself; at most one of the two
   std::map<std::string, std::string>
       overrides{};  // operation -> "native", "[a, b]", "auto", "eager"
   std::string device =

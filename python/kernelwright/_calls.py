@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code of bound calls. One Python function per operation, variant and device is written out from
+the contract's table, so that a call is that function and one crossing."""
+
+import functools
+import sys
+
+from kernelwright import _signature
+
+
+class _NoTensor:
+    """Stands for torch.Tensor until PyTorch is there."""
+
+
+def slot_class(base, operation, variant, device, function, kernel):
+    """A subclass of `base` whose __call__ is the call itself. `kernel`: the Python implementation
+    that is the slot's only candidate, or None."""
+    if kernel is None:
+        call = _written(operation, variant, device, function)
+    else:
+        call = _direct(operation, variant, kernel)
+    return type(base.__name__, (base,),
+                {"__slots__": (), "__module__": base.__module__, "__call__": call})
+
+
+def _direct(operation, variant, kernel):
+    """The call of a Python implementation: nothing crosses, and gradients are its own."""
+    sig = _signature.signature(operation, variant)
+    tensors, scalars = [], []
+    for row in sig.rows:
+        if row["role"] != "output" and _signature.in_variant(row, variant):
+            (tensors if _signature.is_tensor(row) else scalars).append(row["name"])
+    passed = tensors + [f"{name}={name}" for name in scalars]
+    if kernel.takes_variant:
+        passed.append(f"variant={variant!r}")
+    outputs = [row for row in sig.rows
+               if row["role"] == "output" and _signature.in_variant(row, variant)]
+    refused = [row["name"] for row in outputs]
+    refused += [f"want_{row['name']} or None" for row in outputs
+                if row["optional"] and row["name"] not in kernel.outputs]
+    lines = [f"def __call__(self, {sig.parameters()}):",
+             f"    if not ({' is '.join(f'({name})' for name in refused)} is None):",
+             "        raise ValueError(_message)",
+             f"    return _k({', '.join(passed)})"]
+    scope = {"_k": kernel.load(), "_message": f"{sig.label} is a Python callable here, which "
+             f"allocates and returns {', '.join(kernel.outputs)}; ask for nothing else"}
+    exec("\n".join(lines), scope)  # pylint: disable=exec-used
+    scope["__call__"].__doc__ = documentation(operation, variant)
+    return scope["__call__"]
+
+
+def _written(operation, variant, device, function):
+    sig = _signature.signature(operation, variant)
+    first, is_list = _signature.first_tensor(sig)
+    scope = {"_f": function, "_Tensor": _NoTensor, "_Parameter": _NoTensor}
+    names = [name for name, _ in sig.positional + sig.keywords]
+    passed = ", ".join(f"{name}={name}" for name in names)
+    crossing = ", ".join(sig.crossing())
+    lines = [f"def __call__(self, {sig.parameters()}):"]
+    link = _signature.gradient(operation, variant)
+    lines.append(f"    t = type({first}[0] if {first} else None)" if is_list else
+                 f"    t = type({first})")
+    lines.append("    if t is _Tensor or t is _Parameter:")
+    lines.append("        if _compiling():")
+    lines.append(f"            return _traced({passed})")
+    if link is not None:
+        optional = {row["name"] for row in sig.rows if row["optional"]}
+        needs = " or ".join(f"({name} is not None and {name}.requires_grad)" if name in optional
+                            else f"{name}.requires_grad" for name in link.differentiable)
+        lines.append(f"        if _grad_enabled() and ({needs}):")
+        lines.append(f"            return _recorded({', '.join(names)})")
+    if _count_tensors(sig) > 1 or is_list:
+        lines.append(f"        r = _f({crossing})")
+        lines.append("        return tuple(r) if type(r) is _Array else r")
+    else:
+        lines.append(f"        return _f({crossing})")
+    lines.append(f"    return _other({passed})")
+    exec("\n".join(lines), scope)  # pylint: disable=exec-used
+    call = scope["__call__"]
+    call.__doc__ = documentation(operation, variant)
+    call.__qualname__ = f"OpSlot[{sig.label}].__call__"
+    raw = eval(f"lambda {sig.parameters()}: _f({crossing})", scope)  # pylint: disable=eval-used
+    scope.update(_array_names())
+    scope["_other"] = functools.partial(_other, scope, sig, device, raw, first, is_list)
+    if "torch" in sys.modules:
+        use_torch(scope, sig, device)
+    return call
+
+
+def _count_tensors(sig):
+    return sum(1 for row in sig.rows
+               if row["role"] == "output" and _signature.in_variant(row, sig.variant))
+
+
+def _array_names():
+    import tvm_ffi
+    return {"_Array": tvm_ffi.Array}
+
+
+def use_torch(scope, sig, device):
+    """Fills in what a written call needs of PyTorch, once it is imported."""
+    import torch
+
+    from kernelwright import _autograd, _torch
+    scope["_Tensor"], scope["_Parameter"] = torch.Tensor, torch.nn.Parameter
+    scope["_grad_enabled"] = torch.is_grad_enabled
+    scope["_compiling"] = torch.compiler.is_dynamo_compiling
+    scope["_traced"] = _torch.traced(sig)
+    if _signature.gradient(sig.operation, sig.variant) is not None:
+        scope["_recorded"] = _autograd.recorded(sig, device, scope["_f"])
+
+
+def _other(scope, sig, device, raw, first, is_list, **arguments):
+    """A call whose first tensor is not exactly PyTorch's: a subclass, numpy, or __dlpack__."""
+    value = arguments[first]
+    value = value[0] if is_list and value else value
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if scope["_Tensor"] is _NoTensor:  # PyTorch came after the slot was bound
+            use_torch(scope, sig, device)
+        return scope["_traced"](**arguments)  # through the dispatcher, which knows subclasses
+    return _native_result(raw(**arguments), value)
+
+
+def _native_result(result, like):
+    """Outputs in the kind of `like`: numpy for numpy, else what TVM FFI made of them."""
+    import tvm_ffi
+    numpy = sys.modules.get("numpy")
+
+    def single(item):
+        if isinstance(item, tvm_ffi.Array):
+            return [single(each) for each in item]
+        is_foreign = isinstance(item, tvm_ffi.Tensor)
+        return numpy.from_dlpack(item) if is_foreign and is_numpy else item
+    is_numpy = numpy is not None and isinstance(like, numpy.ndarray)
+    if isinstance(result, tvm_ffi.Array):
+        return tuple(single(each) for each in result)
+    return single(result)
+
+
+def documentation(operation, variant):
+    """help() of a bound slot, from the contract."""
+    table = _signature.contract(operation)
+    formula = next(v["help"] for v in table["variants"] if v["name"] == variant)
+    lines = [f"{table['summary']}: {formula}", ""]
+    for row in table["parameters"]:
+        if _signature.in_variant(row, variant):
+            kind = f"{row['dtype']} {row['shape']}" if "shape" in row else row["kind"]
+            optional = ", optional" if row["optional"] else ""
+            lines.append(f"{row['name']}: {kind}; {row['role']}{optional}: {row['help']}")
+    return "\n".join(lines)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Implementations that are Python callables, in the catalog beside the others.
+
+    @register_kernel("rms_norm", "mine", device="cuda", variants=["standard"],
+                     requires=["my_package>=2"], differentiable=True)
+    def rms_norm(x, weight, eps): ...
+
+They come after the built-in ones, by priority, then name; `solution` is what configuration calls
+them. Registration ends with the first resolve.
+"""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import pkgutil
+import threading
+from dataclasses import dataclass
+
+from kernelwright import _library, _signature
+
+ENTRY_POINTS = "kernelwright.kernels"
+
+
+@dataclass
+class _Kernel:
+    target: object  # callable, "module:attribute", or a factory of either
+    factory: bool
+    operation: str
+    device: str
+    outputs: tuple
+    takes_variant: bool
+    loaded: object = None
+    lock: object = None
+
+    def load(self):
+        """The callable. An ImportError here is a broken installation, and is raised."""
+        if self.loaded is None:
+            with self.lock:
+                target = self.target() if self.factory else self.target
+                if isinstance(target, str):
+                    module, _, attribute = target.partition(":")
+                    target = getattr(importlib.import_module(module), attribute)
+                self.loaded = target
+        return self.loaded
+
+
+_kernels = {}
+
+
+def register_kernel(operation, solution, *, device, target=None, factory=False, variants=None,
+                    requires=(), description="", outputs=None, dtypes=None, contiguous=False,
+                    supports=None, differentiable=False, deterministic=True, batch_invariant=False,
+                    graph_mode=True, min_capability=None, max_capability=None, priority=0,
+                    takes_variant=False, force=False):
+    """Registers a callable as `<device>.<solution>.<operation>`; as a decorator it returns it
+    unchanged.
+
+    The callable gets the contract's input tensors in order, scalars by keyword, and `variant=` with
+    takes_variant. It returns the outputs named in `outputs` (default: the required ones) in order;
+    problems that want others are rejected, as are dtypes beyond `dtypes` and, with contiguous=True,
+    strided tensors. `supports` maps a problem's text to None or a reason why not.
+
+    target: instead of decorating, a callable or "package.module:attribute", imported when first
+    called; with factory=True it is called once, without arguments, for the callable.
+    requires: PEP 508 requirements. Missing or too old: the implementation is excluded, with the
+    reason. Installed but failing to import: the ImportError is raised at the first use.
+    differentiable: gradients come from torch autograd of the callable itself.
+    """
+    if target is None:
+        def decorate(function):
+            register_kernel(operation, solution, device=device, target=function, factory=factory,
+                            variants=variants, requires=requires, description=description,
+                            outputs=outputs, dtypes=dtypes, contiguous=contiguous,
+                            supports=supports, differentiable=differentiable,
+                            deterministic=deterministic, batch_invariant=batch_invariant,
+                            graph_mode=graph_mode, min_capability=min_capability,
+                            max_capability=max_capability, priority=priority,
+                            takes_variant=takes_variant, force=force)
+            return function
+        return decorate
+    if not callable(target) and not isinstance(target, str):
+        raise TypeError(f"a kernel is a callable or 'package.module:attribute'; got {target!r}")
+    name = f"{device}.{solution}.{operation}"
+    table = _signature.contract(operation)
+    known = {row["name"]: row for row in table["parameters"] if row["role"] == "output"}
+    for output in outputs or ():
+        if output not in known:
+            raise KeyError(f"{name}: {operation} has no output '{output}'; it has "
+                           f"{', '.join(known)}")
+    made = tuple(outputs or (o for o, row in known.items() if not row["optional"]))
+    module = getattr(target, "__module__", None) or str(target).partition(":")[0]
+    facts = {"operation": operation, "name": name, "solution": solution, "device": device,
+             "description": description or f"{module}, a Python callable", "origin": module,
+             "outputs": made, "dtypes": dtypes, "contiguous": contiguous, "variants": variants,
+             "deterministic": deterministic, "batch_invariant": batch_invariant,
+             "differentiable": differentiable, "graph_mode": graph_mode,
+             "min_capability": min_capability, "max_capability": max_capability,
+             "priority": priority, "force": force, "excluded": unmet(requires)}
+    facts = json.dumps({key: value for key, value in facts.items() if value is not None})
+    if '"excluded"' in facts:
+        _library.ffi()["register"](facts, None, None)
+        return None
+    kernel = _Kernel(target, factory, operation, device, made, takes_variant,
+                     lock=threading.Lock())
+    _library.ffi()["register"](facts, _crossing(kernel), supports)
+    _kernels[name] = kernel
+    return None
+
+
+def unmet(requires):
+    """Why these requirements do not hold here, or None."""
+    from packaging.requirements import Requirement
+    for text in requires:
+        requirement = Requirement(text)
+        try:
+            version = importlib.metadata.version(requirement.name)
+        except importlib.metadata.PackageNotFoundError:
+            return f"needs {text}, which is not installed; pip install '{text}'"
+        if not requirement.specifier.contains(version, prereleases=True):
+            return f"needs {text}, and {version} is installed; pip install '{text}'"
+    return None
+
+
+def _arguments(kernel, variant, given):
+    """Positional tensors and keyword scalars of the callable, from values by row name."""
+    sig = _signature.signature(kernel.operation, variant)
+    tensors, scalars = [], {}
+    for row in sig.rows:
+        if row["role"] == "output" or not _signature.in_variant(row, variant):
+            continue
+        if _signature.is_tensor(row):
+            tensors.append(given[row["name"]])
+        else:
+            scalars[row["name"]] = given[row["name"]]
+    if kernel.takes_variant:
+        scalars["variant"] = variant
+    return tensors, scalars
+
+
+def _crossing(kernel):
+    """What C++ calls: (variant, stream, values of the table); writes into the outputs it is given."""
+    def call(variant, stream, *values):
+        import torch
+        sig = _signature.signature(kernel.operation, variant)
+        given = {row["name"]: _torch_value(value) for row, value in zip(sig.rows, values)}
+        tensors, scalars = _arguments(kernel, variant, given)
+        with _on_stream(torch, kernel.device, stream, tensors), torch.no_grad():
+            results = kernel.load()(*tensors, **scalars)
+            results = results if isinstance(results, (tuple, list)) else (results,)
+            for name, result in zip(kernel.outputs, results):
+                if given[name] is not None and given[name] is not result:
+                    given[name].copy_(result)
+    return call
+
+
+def _torch_value(value):
+    import torch
+    import tvm_ffi
+    if isinstance(value, tvm_ffi.Tensor):
+        return torch.from_dlpack(value)
+    return [_torch_value(each) for each in value] if isinstance(value, tvm_ffi.Array) else value
+
+
+def _on_stream(torch, device, stream, tensors):
+    import contextlib
+    if device != "cuda":
+        return contextlib.nullcontext()
+    first = next(t for t in tensors if t is not None)
+    index = (first[0] if isinstance(first, list) else first).device
+    return torch.cuda.stream(torch.cuda.ExternalStream(stream, device=index) if stream
+                             else torch.cuda.default_stream(index))
+
+
+def callable_of(name, choice):
+    """For a slot whose one candidate is a Python callable: (kernel), so that its calls cross
+    nothing. None for all others, and where a list is walked per problem."""
+    kernel = _kernels.get(name)
+    if kernel is None or choice == "auto" or choice.startswith("["):
+        return None
+    return kernel
+
+
+_discovered = False
+
+
+def discover():
+    """Imports kernelwright.ops.*.* and the entry points of the group `kernelwright.kernels`, each of
+    which registers what it has. Once a process."""
+    global _discovered
+    if _discovered:
+        return
+    _discovered = True
+    from kernelwright import _control
+    if _control.initialized():
+        return  # an earlier import of this package did it, and the catalog is frozen
+    ops = _library.FOLDER / "ops"
+    for folder in sorted(path for path in ops.iterdir() if path.is_dir()) if ops.is_dir() else []:
+        for module in pkgutil.iter_modules([str(folder)]):
+            importlib.import_module(f"kernelwright.ops.{folder.name}.{module.name}")
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        entry.load()()
