@@ -84,7 +84,7 @@ struct UnalignedRow {
     u32 words[5] = {};
 #pragma unroll
     for (int i = 0; i < (kSize == 4 ? 4 : 5); ++i) {
-      asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[i]) : "r"(from + i * 4) : "memory");
+      load_shared_words<4>(words + i, from + i * 4);
     }
     shift_words<4>(chunk.words, words, odd);
     if (!whole && kTail < kCount && column + kCount > kElements) {
