@@ -65,8 +65,10 @@ def _written(operation, variant, device, function):
     lines.append(f"            return _traced({passed})")
     if link is not None:
         optional = {row["name"] for row in sig.rows if row["optional"]}
-        needs = " or ".join(f"({name} is not None and {name}.requires_grad)" if name in optional
-                            else f"{name}.requires_grad" for name in link.differentiable)
+        # Only the first is known to be a tensor; what else is wrong, the crossing says better.
+        needs = " or ".join(f"{name}.requires_grad" if name == first and name not in optional
+                            else f"getattr({name}, 'requires_grad', False)"
+                            for name in link.differentiable)
         lines.append(f"        if _grad_enabled() and ({needs}):")
         lines.append(f"            return _recorded({', '.join(names)})")
     if _count_tensors(sig) > 1 or is_list:

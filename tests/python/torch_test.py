@@ -67,7 +67,7 @@ def test_opcheck(variant, want_rstd):
 
 def test_opcheck_of_lists_and_mutation():
     tests = ("test_schema", "test_faketensor")
-    parts = [torch.randn(3, 4), torch.randn(2, 4)]
+    parts = [torch.randn(3, 4), torch.randn(3, 4)]
     torch.library.opcheck(torch.ops.kw.sum_list.default, (parts, 2.0, None), test_utils=tests)
     torch.library.opcheck(torch.ops.kw.push.default, (torch.randn(2), torch.randn(2, 3)),
                           test_utils=tests)

@@ -9,10 +9,18 @@
 #include <cstdint>
 
 #include <omp.h>
+#include <pthread.h>
 
 namespace kw::kit::cpu {
 
 inline constexpr int kMaxThreads = 256;
+
+// A forked child inherits libgomp's list of threads without the threads, and its first team would
+// wait for them forever. So the forking thread lets its team go; the next call makes another.
+inline void survive_forks() noexcept {
+  [[maybe_unused]] static const int registered =
+      pthread_atfork([] { (void)omp_pause_resource_all(omp_pause_hard); }, nullptr, nullptr);
+}
 
 // Runs body(item) once for each item in [0, count), on up to `threads` threads. Every thread owns a
 // contiguous share, so that repeated calls find their rows in the same core's cache, and takes from
@@ -25,6 +33,7 @@ void parallel_for(int threads, std::int64_t count, const Body& body) noexcept {
     for (std::int64_t item = 0; item < count; ++item) body(item);
     return;
   }
+  survive_forks();
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t end;

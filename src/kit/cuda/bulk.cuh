@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-dimensional bulk copies from global to shared memory that complete on an mbarrier. Addresses
-// and sizes are multiples of 16 bytes. sm_90 and later.
+// Copies from global to shared memory that complete on an mbarrier: one-dimensional bulk copies,
+// whose addresses and sizes are multiples of 16 bytes, and words for what those leave. sm_90 and
+// later.
 #pragma once
 
 #include "kernelwright/kit/cuda/cluster.cuh"
 
 namespace kw::kit::cuda {
 
-// A barrier for one arriving thread. Other threads may use it after fence_barriers and a block
+// A barrier for so many arrivals a phase. Other threads may use it after fence_barriers and a block
 // barrier.
-inline void init_barrier(u32 barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+inline void init_barrier(u32 barrier, u32 arrivals = 1) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
 inline void fence_barriers() {
@@ -29,6 +30,17 @@ inline void bulk_load(u32 to, const void* from, u32 bytes, u32 barrier) {
           "r"(to),
       "l"(from), "r"(bytes), "r"(barrier)
       : "memory");
+}
+
+// The first `bytes` (1 to 4) of a word; zeros after them. Addresses are multiples of 4.
+inline void word_load(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes)
+               : "memory");
+}
+
+// Arrives, one of the barrier's arrivals, when this thread's word_loads have completed.
+inline void arrive_after_words(u32 barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
 // Until the phase of `parity` (0 first, then in turn) has completed.

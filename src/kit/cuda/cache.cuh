@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global loads and stores of 1 to 16 bytes with a cache policy. Loads are of data that no thread
+// Global loads and stores of 2 to 16 bytes with a cache policy. Loads are of data that no thread
 // writes during the kernel (ld.global.nc).
 #pragma once
 
@@ -63,6 +63,13 @@ inline void store_words(void* address, const u32* words) {
   } else {
     KW_STORE("")
   }
+}
+
+// A word of shared memory; `address` is a multiple of 4.
+template <int kBytes>
+inline void load_shared_words(u32* words, u32 address) {
+  static_assert(kBytes == 4);
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
 }
 
 #undef KW_LOAD

@@ -284,10 +284,15 @@ constexpr long long reduce_grid(const CudaBackwardCfg& cfg) {
 inline constexpr int kBarrierBytes = 128;
 inline constexpr int kMaxStages = kBarrierBytes / 8;
 
+// Bytes of a block's slice of one row in a stage; rows at any address keep their place in a block
+// of 16 bytes.
+constexpr int staged_row_bytes(const CudaBackwardCfg& cfg) {
+  return row_tiling(cfg).slice * element_bytes(cfg.element) + (cfg.aligned ? 0 : 16);
+}
+
 constexpr int backward_shared_bytes(const CudaBackwardCfg& cfg) {
   if (cfg.stages == 0) return 0;
-  const int row = row_tiling(cfg).slice * element_bytes(cfg.element);
-  return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * row;
+  return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * staged_row_bytes(cfg);
 }
 
 // What a block of the backward needs in all: also the exchange of dweight and of the sums of a row.
@@ -376,7 +381,7 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   if (cfg.reload || cfg.unroll > 1 || cfg.prefetch)
     return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
-  if (!cfg.aligned) return "stages need aligned rows";
+  if (!cfg.unit_stride) return "stages need columns without stride";
   if (backward_block_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
   return nullptr;
 }

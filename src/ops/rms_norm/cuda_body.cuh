@@ -62,16 +62,22 @@ struct Share {
     else
       return column * step;
   }
+  // Whether access v of every thread ends within the row.
+  static bool whole(int v) {
+    return kTiling.slice * kBlocks == kCfg.hidden ||
+           (kBlocks == 1 && (v + 1) * kThreads * kWidth <= kCfg.hidden);
+  }
   // Lanes of a warp that hold neighbouring columns.
-  using Unaligned = UnalignedRow<T, (kThreads < 32 ? kThreads : 32)>;
+  using Unaligned = UnalignedRow<T, (kThreads < 32 ? kThreads : 32), kCfg.hidden>;
 
-  // One access. Columns beyond the row read as zero and are not written. Every thread of a warp
-  // calls these together; without `present` nothing is touched.
-  Access read(const T* row, int column, i64 step, bool present) const {
-    present = present && column < kCfg.hidden;
+  // Access v. Columns beyond the row read as zero and are not written. Every thread of a warp
+  // writes together; without `present` nothing is touched.
+  Access read(const T* row, int v, i64 step, bool present) const {
+    const int column = this->column(v);
     if constexpr (kCfg.unit_stride && !kCfg.aligned) {
-      return Unaligned(row, lane).template load<kCfg.load>(column, kCfg.hidden, present);
+      return Unaligned(row, lane).template load<kCfg.load>(column, whole(v), present);
     } else {
+      present = present && column < kCfg.hidden;
       Access access;
       access.clear();
       if constexpr (kCfg.unit_stride) {
@@ -82,14 +88,19 @@ struct Share {
       return access;
     }
   }
-  void write(T* row, int column, i64 step, const float (&values)[kWidth], bool present) const {
-    present = present && column < kCfg.hidden;
+  // Access v of a row whose slice a stage holds; `here` is this lane's place in an aligned slice.
+  Access read_shared(const T* row, u32 here, int v, bool present) const {
+    return Unaligned(row, lane).load_shared(here + static_cast<u32>(v) * kThreads * 16, column(v),
+                                            whole(v), present);
+  }
+  void write(T* row, int v, i64 step, const float (&values)[kWidth], bool present) const {
+    const int column = this->column(v);
     Access access;
     access.pack(values);
     if constexpr (kCfg.unit_stride && !kCfg.aligned) {
-      Unaligned(row, lane).template store<kCfg.store>(access, column, kCfg.hidden, present);
+      Unaligned(row, lane).template store<kCfg.store>(access, column, whole(v), present);
     } else if constexpr (kCfg.unit_stride) {
-      if (present) access.template store<16, kCfg.store>(row + column);
+      if (present && column < kCfg.hidden) access.template store<16, kCfg.store>(row + column);
     } else {
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) {
@@ -221,13 +232,12 @@ inline void forward_rows(const CudaForwardArgs& args) {
     const T* from = static_cast<const T*>(args.x) + index.offset(args.x_rows);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      x[u][v] = mine.read(from, mine.column(v), args.x_step, row < args.rows);
+      x[u][v] = mine.read(from, v, args.x_step, row < args.rows);
     }
   }
-  // Shifting takes registers that kept weights do not leave.
-  constexpr WeightUse kUse = !Mine::kWeighted                ? WeightUse::kNone
-                             : kCfg.aligned || kVectors <= 2 ? WeightUse::kKept
-                                                             : WeightUse::kReread;
+  constexpr WeightUse kUse = !Mine::kWeighted ? WeightUse::kNone
+                             : kVectors <= 4  ? WeightUse::kKept
+                                              : WeightUse::kReread;
   const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
 
   float sums[kUnroll];
@@ -259,7 +269,7 @@ inline void forward_rows(const CudaForwardArgs& args) {
       float weight[kWidth];
       weights.unpack(mine, v, weight);
       normalise<kCfg, Mine>(values, scale, weight);
-      mine.write(to, mine.column(v), args.y_step, values, present);
+      mine.write(to, v, args.y_step, values, present);
     }
     if (kCfg.want_rstd && present && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
   }
@@ -280,7 +290,7 @@ inline void forward_reload(const CudaForwardArgs& args) {
 #pragma unroll 4
   for (int v = 0; v < Mine::kVectors; ++v) {
     float values[kWidth];
-    mine.read(from, mine.column(v), args.x_step, true).unpack(values);
+    mine.read(from, v, args.x_step, true).unpack(values);
     add_squares(sums[0], values);
   }
   row_sum<Mine::kThreads, 1>(sums, slots);
@@ -290,12 +300,11 @@ inline void forward_reload(const CudaForwardArgs& args) {
   const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
 #pragma unroll 4
   for (int v = 0; v < Mine::kVectors; ++v) {
-    const int column = mine.column(v);
     float values[kWidth], weight[kWidth];
-    mine.read(from, column, args.x_step, true).unpack(values);
+    mine.read(from, v, args.x_step, true).unpack(values);
     weights.unpack(mine, v, weight);
     normalise<kCfg, Mine>(values, scale, weight);
-    mine.write(to, column, args.y_step, values, true);
+    mine.write(to, v, args.y_step, values, true);
   }
   if (kCfg.want_rstd && mine.first == 0) args.rstd[index.offset(args.rstd_rows)] = r;
 }
@@ -395,8 +404,8 @@ struct BackwardRows {
       if constexpr (!kKept) continue;
 #pragma unroll
       for (int v = 0; v < Mine::kVectors; ++v) {
-        x[u][v % kHeld] = mine.read(from_x[u], mine.column(v), args.x_step, present[u]);
-        dy[u][v % kHeld] = mine.read(from_dy[u], mine.column(v), args.dy_step, present[u]);
+        x[u][v % kHeld] = mine.read(from_x[u], v, args.x_step, present[u]);
+        dy[u][v % kHeld] = mine.read(from_dy[u], v, args.dy_step, present[u]);
       }
     }
   }
@@ -406,8 +415,8 @@ struct BackwardRows {
       x[u][v].unpack(x_values);
       dy[u][v].unpack(dy_values);
     } else {
-      mine.read(from_x[u], mine.column(v), args.x_step, present[u]).unpack(x_values);
-      mine.read(from_dy[u], mine.column(v), args.dy_step, present[u]).unpack(dy_values);
+      mine.read(from_x[u], v, args.x_step, present[u]).unpack(x_values);
+      mine.read(from_dy[u], v, args.dy_step, present[u]).unpack(dy_values);
     }
   }
 };
@@ -520,7 +529,7 @@ inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 f
           for (int j = 0; j < kWidth; ++j) dweight.sum[v][j] += dy[j];
         }
       }
-      if constexpr (kCfg.want_dx) mine.write(to, mine.column(v), args.dx_step, x, present);
+      if constexpr (kCfg.want_dx) mine.write(to, v, args.dx_step, x, present);
     }
   }
 }
@@ -577,7 +586,8 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   using T = typename Mine::T;
   constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kStages = kCfg.stages;
   constexpr int kRows = kCfg.rows_per_block;
-  constexpr u32 kRowBytes = Mine::kTiling.slice * sizeof(T), kTensorBytes = kRows * kRowBytes;
+  constexpr u32 kRowBytes = Mine::kTiling.slice * sizeof(T), kPitch = staged_row_bytes(kCfg),
+                kTensorBytes = kRows * kPitch;
   constexpr int kSlots = kRowSumSlots<Mine::kThreads, Mine::kBlocks, Terms::kSize>;
   __shared__ float slots[2][kSlots > 0 ? kSlots * kRows : 1];
   extern __shared__ __align__(128) unsigned char dynamic_shared[];
@@ -588,39 +598,77 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   const i64 pace = static_cast<i64>(gridDim.x / Mine::kBlocks) * kRows;
   const i64 start = static_cast<i64>(cluster) * kRows;
 
-  // By one thread: rows head .. head + kRows - 1 into `stage`.
+  // Rows head .. head + kRows - 1 into `stage`, by the first kFetchers threads: of aligned rows one
+  // copies all; of others four a tensor copy the words that whole blocks leave, one of them also
+  // the blocks. By one thread that took more instructions than the rest of the row's path.
+  constexpr int kFetchers = kCfg.aligned ? 1 : 8;
+  constexpr u32 kArrivals = kCfg.aligned ? 1 : kFetchers + 2;
   const auto fetch = [&](i64 head, int stage) {
     if (head >= args.rows) return;
     const u32 barrier = barriers + static_cast<u32>(stage) * 8,
               to = ring + static_cast<u32>(stage) * 2 * kTensorBytes;
-    const int column = mine.first;  // lane 0: that of the slice
+    const int column = mine.first - mine.lane * kWidth;  // of the slice
     const int left = kCfg.hidden - column;
     const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes
                       : left > 0                  ? static_cast<u32>(left) * sizeof(T)
                                                   : 0;
     const int count = args.rows - head < kRows ? static_cast<int>(args.rows - head) : kRows;
-    expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
-    if (bytes == 0) return;
+    if constexpr (kCfg.aligned) {
+      expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
+      if (bytes == 0) return;
 #pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-      const RowIndex<kCfg.leading> index(head + i, args.map);
-      const u32 row = static_cast<u32>(i) * kRowBytes;
-      bulk_load(to + row, static_cast<const T*>(args.x) + index.offset(args.x_rows) + column, bytes,
-                barrier);
-      bulk_load(to + kTensorBytes + row,
-                static_cast<const T*>(args.dy) + index.offset(args.dy_rows) + column, bytes,
-                barrier);
+      for (int i = 0; i < count; ++i) {
+        const RowIndex<kCfg.leading> index(head + i, args.map);
+        const u32 row = static_cast<u32>(i) * kPitch;
+        bulk_load(to + row, static_cast<const T*>(args.x) + index.offset(args.x_rows) + column,
+                  bytes, barrier);
+        bulk_load(to + kTensorBytes + row,
+                  static_cast<const T*>(args.dy) + index.offset(args.dy_rows) + column, bytes,
+                  barrier);
+      }
+    } else {
+      const u32 word = threadIdx.x % 4 * 4;
+      const bool second = threadIdx.x >= 4;
+      u32 expected = 0;
+#pragma unroll 1
+      for (int i = 0; bytes > 0 && i < count; ++i) {
+        const RowIndex<kCfg.leading> index(head + i, args.map);
+        const i64 offset = second ? index.offset(args.dy_rows) : index.offset(args.x_rows);
+        const u64 start = reinterpret_cast<u64>(static_cast<const T*>(second ? args.dy : args.x) +
+                                                offset + column);
+        const u64 first = start & ~15ULL, border = (start + bytes) & ~15ULL;
+        const u32 blocks = static_cast<u32>(border - first);
+        const u32 rest = static_cast<u32>(start + bytes - border);
+        const u32 slot = to + (second ? kTensorBytes : 0) + static_cast<u32>(i) * kPitch;
+        if (word < rest) {
+          word_load(slot + blocks + word, reinterpret_cast<const void*>(border + word),
+                    rest - word < 4 ? rest - word : 4);
+        }
+        if (word == 0 && blocks > 0) {
+          bulk_load(slot, reinterpret_cast<const void*>(first), blocks, barrier);
+          expected += blocks;
+        }
+      }
+      arrive_after_words(barrier);
+      // Told last: the phase cannot end before this arrival.
+      if (word == 0) expect_bytes(barrier, expected);
     }
   };
   if (threadIdx.x == 0) {  // once a block: rolled, for compile time
 #pragma unroll 1
-    for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8);
+    for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8, kArrivals);
     fence_barriers();
+  }
+  if constexpr (kFetchers > 1) __syncthreads();
+  if (threadIdx.x < kFetchers) {
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) fetch(start + i * pace, i);
   }
+  // Stages of wide rows leave no L1 cache to read weights from again; one block has registers.
+  constexpr bool kRoom =
+      kCfg.aligned && kVectors > 2 && kVectors * Mine::WeightAccess::kWords <= 16;
   constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
-                             : kVectors == 1                   ? WeightUse::kKept
+                             : kVectors == 1 || kRoom          ? WeightUse::kKept
                                                                : WeightUse::kReread;
   const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
   DweightSum<kCfg> dweight;
@@ -639,23 +687,40 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     }
     wait_barrier(barriers + static_cast<u32>(stage) * 8, parity);
     const u32 here = ring + static_cast<u32>(stage) * 2 * kTensorBytes +
-                     static_cast<u32>(mine.group) * kRowBytes + static_cast<u32>(mine.lane) * 16;
-    // Read again after the sums: shared memory is cheaper than registers.
-    const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
-      typename Mine::Access x_access, dy_access;
-      x_access.clear();
-      dy_access.clear();
-      if (row < args.rows && mine.inside(v)) {
-        x_access.load_shared(here + static_cast<u32>(v) * Mine::kThreads * 16);
-        dy_access.load_shared(here + kTensorBytes + static_cast<u32>(v) * Mine::kThreads * 16);
+                     static_cast<u32>(mine.group) * kPitch + static_cast<u32>(mine.lane) * 16;
+    // Read again after the sums: shared memory is cheaper than registers. But words of unaligned
+    // rows meet in banks four at a time: read once.
+    typename Mine::Access x_kept[kCfg.aligned ? 1 : kVectors], dy_kept[kCfg.aligned ? 1 : kVectors];
+    if constexpr (!kCfg.aligned) {
+      const RowIndex<kCfg.leading> index(row, args.map);
+      const T* const x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
+      const T* const dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        x_kept[v] = mine.read_shared(x, here, v, row < args.rows);
+        dy_kept[v] = mine.read_shared(dy, here + kTensorBytes, v, row < args.rows);
       }
-      x_access.unpack(x);
-      dy_access.unpack(dy);
+    }
+    const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
+      if constexpr (kCfg.aligned) {
+        typename Mine::Access x_access, dy_access;
+        x_access.clear();
+        dy_access.clear();
+        if (row < args.rows && mine.inside(v)) {
+          x_access.load_shared(here + static_cast<u32>(v) * Mine::kThreads * 16);
+          dy_access.load_shared(here + kTensorBytes + static_cast<u32>(v) * Mine::kThreads * 16);
+        }
+        x_access.unpack(x);
+        dy_access.unpack(dy);
+      } else {
+        x_kept[v].unpack(x);
+        dy_kept[v].unpack(dy);
+      }
     };
     // A barrier later, all have left the stage of the turn before: fill it.
     const auto refill = [&] {
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
-      if (threadIdx.x == 0)
+      if (threadIdx.x < kFetchers)
         fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
     };
     backward_group<kCfg, 1>(mine, args, row, rstd, slots[turn] + mine.group * kSlots, dweight, read,
@@ -690,9 +755,8 @@ inline void backward_reload(const CudaBackwardArgs& args) {
     const T* from_x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
     const T* from_dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
     const auto read = [&](int v, float(&x)[kWidth], float(&dy)[kWidth], float(&weight)[kWidth]) {
-      const int column = mine.column(v);
-      mine.read(from_x, column, args.x_step, true).unpack(x);
-      mine.read(from_dy, column, args.dy_step, true).unpack(dy);
+      mine.read(from_x, v, args.x_step, true).unpack(x);
+      mine.read(from_dy, v, args.dy_step, true).unpack(dy);
       weights.unpack(mine, v, weight);
     };
     float sums[Terms::kSize] = {};
@@ -714,7 +778,7 @@ inline void backward_reload(const CudaBackwardArgs& args) {
       float x[kWidth], dy[kWidth], weight[kWidth];
       read(v, x, dy, weight);
       terms.apply(x, dy, weight);
-      if constexpr (kCfg.want_dx) mine.write(to, mine.column(v), args.dx_step, x, true);
+      if constexpr (kCfg.want_dx) mine.write(to, v, args.dx_step, x, true);
       if constexpr (kCfg.want_dweight) {
         if (!mine.inside(v)) continue;
         float* sum = partial + mine.column(v);

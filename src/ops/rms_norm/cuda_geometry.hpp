@@ -51,7 +51,13 @@ constexpr void set_tree(CudaForwardCfg& cfg, CudaLimits limits) {
   const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
   // Two accesses a thread up to 256 threads, then four; 0.1135 ms against 0.1223 with two at
   // 16384x7168.
-  cfg.reload = !tile_row(cfg, accesses, 4, accesses <= 512 ? 2 : 4, 4, 1024, limits.max_cluster);
+  // Wide rows of f32 take eight, so that two clusters share their multiprocessors: one reads while
+  // the other writes.
+  if (row_tiling(cfg).width == 4 && accesses > 4096) {
+    cfg.reload = !tile_row(cfg, accesses, 4, 8, 8, 512, limits.max_cluster);
+  } else {
+    cfg.reload = !tile_row(cfg, accesses, 4, accesses <= 512 ? 2 : 4, 4, 1024, limits.max_cluster);
+  }
   if (!cfg.reload) return;
   cfg.cluster = 1;
   cfg.threads_per_row = 1024;
@@ -70,7 +76,10 @@ constexpr void set_tree(CudaBackwardCfg& cfg, CudaLimits limits) {
   const int accesses = divide_up(cfg.hidden, row_tiling(cfg).width);
   const int few = columns_accesses(cfg);
   const int max_threads = is_wide(cfg, limits) && accesses <= 1024 * few ? 1024 : 512;
-  cfg.reload = !tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster) ||
+  // 1024 threads where clusters of 512 end: reading twice from memory and keeping a partial sum
+  // per row there moves 1.7 times the bytes.
+  cfg.reload = (!tile_row(cfg, accesses, few, few, 4, max_threads, limits.max_cluster) &&
+                !tile_row(cfg, accesses, few, few, 4, 1024, limits.max_cluster)) ||
                (row_registers(cfg) > 8 && (limits.max_shared_bytes == 0 || cfg.weight_access < 4));
   if (!cfg.reload) return;
   cfg.cluster = 1;
@@ -87,9 +96,9 @@ constexpr void set_free(CudaForwardCfg& cfg, long long rows, CudaLimits) {
   if (cfg.threads_per_row < 128 && cfg.cluster == 1) {
     cfg.rows_per_block = divide_up(many_narrow_rows ? 512 : 256, cfg.threads_per_row);
   }
-  // 64 registers a thread hold a row with its weights, 128 also what it takes to shift.
+  // 64 registers a thread hold a row with its weights.
   const int registers = row_registers(cfg) + weight_registers(cfg);
-  if (registers <= (cfg.aligned ? 32 : 8)) {
+  if (registers <= 32 || row_registers(cfg) == 32) {  // which read weights again
     cfg.min_blocks = blocks_of_1024_threads(cfg);
   } else {
     cfg.min_blocks = clamp(512 / block_threads(cfg), 1, 4);
@@ -105,11 +114,14 @@ constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits lim
   // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
   if (cfg.cluster > 1) cfg.partials = 256 / cfg.cluster;
   const bool wide = is_wide(cfg, limits);
-  if (wide && cfg.aligned) {
-    // Several blocks a multiprocessor while a thread needs at most 64 registers.
+  if (wide && cfg.unit_stride) {
+    // Several blocks a multiprocessor while a thread needs at most 64 registers, 120 where it
+    // shifts.
     const int columns = row_tiling(cfg).vectors * row_tiling(cfg).width;
-    const int blocks = columns <= 8 ? blocks_of_1024_threads(cfg) : 1;
-    const int stage = 2 * row_tiling(cfg).slice * element_bytes(cfg.element);
+    const int blocks = columns > 8   ? 1
+                       : cfg.aligned ? blocks_of_1024_threads(cfg)
+                                     : clamp(512 / block_threads(cfg), 1, 6);
+    const int stage = 2 * staged_row_bytes(cfg);
     const int room = (limits.max_shared_bytes / blocks - 4096) / stage;
     cfg.stages = clamp(room, 0, 4);
     if (cfg.stages >= 2) {
