@@ -17,6 +17,7 @@
 namespace kw::suite {
 namespace {
 
+constexpr int kManyArgumentBytes = 384;
 constexpr std::int64_t kGraphCalls = 64;  // at least; a replay's own cost is shared by so many
 constexpr double kWholeBytes = 1e9;       // of host memory: what is larger is judged by slices
 constexpr double kImplausible = 1.02;     // of the measured roof
@@ -221,11 +222,17 @@ class BenchRun {
     time_enqueue("host_enqueue",
                  [&] { return runner.bound().call_on(sets.arguments(0), stream.handle()); });
     if (platform_.kernels == nullptr) return;
-    const jit::Plan& empty = platform_.kernels->empty_kernel();
-    time_enqueue("raw_launch", [&] {
-      const std::uint64_t nothing = 0;
-      return empty.launch({}, &nothing, sizeof nothing, stream.handle());
-    });
+    // The driver copies arguments at each launch: with next to none, and with as many as kernels
+    // over strided tensors have.
+    const std::array<std::uint64_t, kManyArgumentBytes / 8> arguments{};
+    const auto time_empty = [&](const char* protocol, int bytes) {
+      const jit::Plan& empty = platform_.kernels->empty_kernel(bytes);
+      time_enqueue(protocol, [&] {
+        return empty.launch({}, arguments.data(), static_cast<std::size_t>(bytes), stream.handle());
+      });
+    };
+    time_empty("raw_launch", 8);
+    time_empty("raw_launch_384", kManyArgumentBytes);
   }
 
   // `cold` walked all sets, `hot` the first.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernelwright/jit/plan.hpp"
 #include "kernelwright/suite/fill.hpp"
@@ -16,7 +17,15 @@ namespace kw::suite {
 // The units, for callers that compile without a device. The Cfg's geometry is part of them.
 jit::Unit fill_unit(const kit::FillCfg& cfg, const std::string& arch);
 jit::Unit compare_unit(const kit::CompareCfg& cfg, const std::string& arch);
-jit::Unit empty_unit(const std::string& arch);
+jit::Unit empty_unit(const std::string& arch, int argument_bytes = 8);
+
+// Elements of the inputs that a forward saved, of the case they were last computed for. Numerics
+// and timing of one problem ask for the same, and the forward's reference over 2^26 elements takes
+// seconds.
+struct SavedElements {
+  std::string case_id;
+  std::vector<std::vector<double>> values;  // by input
+};
 
 // One thread at a time. Must not outlive device, toolchain and session. Kernels are compiled when
 // first needed; every function throws what Session::prepare throws.
@@ -29,8 +38,13 @@ class DeviceKernels {
   // can: indices share memory other than by stride 0, or the dtype is an f8.
   bool fill(const TensorView& view, const FillKey& key, void* stream);
 
-  // A kernel that does nothing, with one argument of 8 bytes: what a launch alone costs.
-  const jit::Plan& empty_kernel() { return prepare(empty_unit(arch_)); }
+  // A kernel that does nothing, with one argument of so many bytes, a multiple of 8: what a launch
+  // alone costs.
+  const jit::Plan& empty_kernel(int argument_bytes) {
+    return prepare(empty_unit(arch_, argument_bytes));
+  }
+
+  SavedElements& saved_elements() noexcept { return saved_; }
 
   void synchronize(void* stream) { device_.synchronize(stream); }
 
@@ -50,6 +64,7 @@ class DeviceKernels {
   jit::Session& session_;
   std::map<std::string, std::shared_ptr<const jit::Plan>> plans_;  // by entry
   runtime::Buffer flag_;
+  SavedElements saved_;
 };
 
 }  // namespace kw::suite

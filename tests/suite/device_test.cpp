@@ -219,7 +219,7 @@ TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
   std::vector<std::string> protocols;
   for (const Timing& timing : row.timings) protocols.push_back(timing.protocol);
   EXPECT_EQ(protocols, (std::vector<std::string>{"device_cold", "device_hot", "eager_cold",
-                                                 "host_enqueue", "raw_launch"}));
+                                                 "host_enqueue", "raw_launch", "raw_launch_384"}));
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_EQ(row.timings[i].nanoseconds.median, test::FakeDevice::kKernelNs);
   EXPECT_GT(row.timings[3].nanoseconds.median, 0);

@@ -139,6 +139,12 @@ struct RowAtAnyAddress {
 
   static bool whole(int v) { return (v + 1) * kThreads * kCount <= kElements; }
 
+  static u32 bits_of(T value) {
+    u32 bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    return bits;
+  }
+
   static void expect_chunk(const Chunk& chunk, int column, bool present) {
     for (int i = 0; i < kCount; ++i) {
       T got{}, wanted{};
@@ -149,7 +155,7 @@ struct RowAtAnyAddress {
                     emulator.in.bytes.data() + emulator.in.first + (column + i) * sizeof(T),
                     sizeof wanted);
       }
-      if (std::memcmp(&got, &wanted, sizeof got) != 0) emulator.fail("a wrong element", column + i);
+      if (bits_of(got) != bits_of(wanted)) emulator.fail("a wrong element", column + i);
     }
   }
 

@@ -94,8 +94,10 @@ void define_suite_kernels(FakeDevice& device) {
                          const auto bytes = static_cast<std::size_t>(args.words) * 8;
                          if (std::memcmp(args.first, args.second, bytes) != 0) *args.differs = 1;
                        });
-  device.define_kernel(suite::empty_unit("fake").entry,
-                       [](const runtime::LaunchShape&, const void*) {});
+  for (const int bytes : {8, 384}) {
+    device.define_kernel(suite::empty_unit("fake", bytes).entry,
+                         [](const runtime::LaunchShape&, const void*) {});
+  }
 }
 
 Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage) {
