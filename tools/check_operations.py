@@ -7,9 +7,10 @@ import re
 import source_tree
 
 VENDORS = ["cublaslt", "cudnn", "onednn"]
+PYTHON = ["liger_kernel", "fla", "torch", "triton"]  # implementations that are Python callables
 NAMES = {"contract.hpp", "contract.cpp", "cfg.hpp", "reference.cpp", "native.cpp", "native_kernels.cpp", "native_kernels.hpp", "native_body.hpp",
-         "cuda.cpp", "cuda_geometry.hpp", "cuda_body.cuh", "composed.cpp", "suite.cpp", "tuning.cpp", "tuning.json",
-         *(f"{vendor}.cpp" for vendor in VENDORS)}
+         "cuda.cpp", "cuda_geometry.hpp", "cuda_body.cuh", "cuda_rows_body.cuh", "composed.cpp", "suite.cpp", "tuning.cpp", "tuning.json",
+         *(f"{vendor}.cpp" for vendor in VENDORS), *(f"{solution}.py" for solution in PYTHON)}
 NEEDED = {"contract.hpp", "contract.cpp", "reference.cpp", "suite.cpp"}
 COMMENT = re.compile(r"//.*")
 
@@ -28,7 +29,7 @@ def problems(root):
     folders = sorted(path for path in ops.iterdir() if path.is_dir()) if ops.is_dir() else []
     found = []
     for folder in folders:
-        there = {path.name for path in folder.iterdir()}
+        there = {path.name for path in folder.iterdir() if path.name != "__pycache__"}
         for name in sorted(there - NAMES):
             found.append(f"src/ops/{folder.name}/{name}: not one of the names of DESIGN 3: "
                          f"{', '.join(sorted(NAMES))}")

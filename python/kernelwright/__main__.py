@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of `kw`, with the implementations of Python in its catalog:
-python -m kernelwright numerics --implementation torch --operation rms_norm"""
+python -m kernelwright numerics --implementation torch --batch smoke"""
 
 import ctypes
 import sys

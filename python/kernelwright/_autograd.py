@@ -6,6 +6,7 @@ skips the dispatcher.)"""
 import torch
 
 from kernelwright import _library, _signature
+from kernelwright._calls import array_functions, unpacked
 
 
 class NoSecondDerivative(torch.autograd.Function):
@@ -51,6 +52,8 @@ def backward_call(link, device):
     if found is None:
         raise NotImplementedError(f"a gradient is wanted, but {label} is eager or absent here: see "
                                   f"kernelwright.explain('{label}')")
+    if device.startswith("cuda"):
+        found.release_gil = False
     return found
 
 
@@ -82,11 +85,13 @@ def recorded(sig, device, function):
     if len(brought) == 1:
         lines.append(f"    {made[0]} = r")
     elif extra:
-        lines.append("    r = iter(r if type(r) is _Array else (r,))")
+        lines.append("    r = iter(_unpacked(r) if type(r) is _Array else (r,))")
         lines += [f"    {name} = next(r)" if name in made
                   else f"    {name} = next(r) if want_{name} else None" for name in brought]
+    elif len(made) == 1:
+        lines.append(f"    {made[0]} = r")
     else:
-        lines.append(f"    {', '.join(made)} = r")
+        lines.append(f"    {', '.join(made)} = {', '.join(f'_item(r, {i})' for i in range(len(made)))}")
     lines.append(f"    ctx.save_for_backward({', '.join(tensors + list(link.saved))})")
     lines.append(f"    ctx.scalars = ({', '.join(scalars)}{',' if scalars else ''})")
     rest = [name for name in brought if name not in gradients]
@@ -112,7 +117,7 @@ def recorded(sig, device, function):
     arguments = [spelled[kind](name) for kind, name in link.sources]
     places = [i for i, (kind, _) in enumerate(link.sources) if kind == "gradient"]
     lines.append(f"    r = _retry(_backward(), ({', '.join(arguments)}), {places})")
-    lines.append("    r = iter(r if type(r) is _Array else (r,))")
+    lines.append("    r = iter(_unpacked(r) if type(r) is _Array else (r,))")
     results = [name for kind, name in link.sources if kind == "want"]
     lines += [f"    g_{name} = next(r) if need[{names.index(name)}] else None" for name in results]
     returned = [f"g_{name}" if name in results else "None" for name in names] + ["None"] * len(wants)
@@ -130,6 +135,7 @@ def recorded(sig, device, function):
             held.append(backward_call(link, device))
         return held[0]
     scope = {"_f": function, "_backward": backward, "_retry": dense_retry, "_Array": tvm_ffi.Array,
+             "_item": array_functions()[0], "_unpacked": unpacked,
              "_grad_enabled": torch.is_grad_enabled,
              "_sealed": lambda g, i: sealed(link.backward.label, g, i)}
     exec("\n".join(lines), scope)  # pylint: disable=exec-used

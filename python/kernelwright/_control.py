@@ -86,7 +86,7 @@ def list(operation=None):  # noqa: A001: the name the command line has
 
 
 def explain(subject, variant=None, device=None):
-    """Every candidate for an operation, or for a problem ("rms_norm/standard x=bf16[4,64] ..."),
+    """Every candidate for an operation, or for a problem ("my_gate/standard x=bf16[4,64] ..."),
     with the gate that stopped it, as `kw explain --json`. Needs initialize()."""
     if " " in subject:
         return control("explain", problem=subject, device=device)
@@ -101,6 +101,11 @@ def prepare(problems, device=None, cfg=None):
     reply = control("prepare", problems=[problems] if single else builtins.list(problems),
                     device=device, cfg=cfg)
     return reply["prepared"][0] if single else reply["prepared"]
+
+
+def doctor():
+    """This machine and environment, each problem with its fix, as `kw doctor --json`."""
+    return control("doctor")
 
 
 def counters():

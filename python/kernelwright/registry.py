@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Implementations that are Python callables, in the catalog beside the others.
 
-    @register_kernel("rms_norm", "mine", device="cuda", variants=["standard"],
+    @register_kernel("my_gate", "mine", device="cuda", variants=["standard"],
                      requires=["my_package>=2"], differentiable=True)
-    def rms_norm(x, weight, eps): ...
+    def gate(x, weight): ...
 
 They come after the built-in ones, by priority, then name; `solution` is what configuration calls
 them. Registration ends with the first resolve.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard objects of model code.
 
-    kw_rms_norm = kernelwright.OpSlot("rms_norm", "standard")      # binds nothing, reads nothing
+    kw_gate = kernelwright.OpSlot("my_gate", "standard")      # binds nothing, reads nothing
     ...
-    if kw_rms_norm.bound:
-        return kw_rms_norm(x, weight, eps)
+    if kw_gate.bound:
+        return kw_gate(x, weight)
     # the model's own code stays here
 """
 

@@ -10,10 +10,10 @@
 namespace kw::ffi {
 
 // `description` is a JSON object: operation, name ("<device>.<solution>.<operation>"), description,
-// solution, device, origin, outputs (names of those that it computes), and optionally dtypes (of its
-// inputs), contiguous (only such tensors), variants, min_capability, max_capability, eager_mode,
-// graph_mode, deterministic, batch_invariant, differentiable, priority, force. With `excluded`, a
-// reason, the implementation is reported as excluded and never called.
+// solution, device, origin, outputs (names of those that it computes), and optionally dtypes (of
+// its inputs), contiguous (only such tensors), variants, min_capability, max_capability,
+// eager_mode, graph_mode, deterministic, batch_invariant, differentiable, priority, force. With
+// `excluded`, a reason, the implementation is reported as excluded and never called.
 //
 // `kernel` is called as kernel(variant, stream, argument per parameter of the contract): tensors
 // that borrow the call's memory and must not outlive it, None where absent, numbers, the names of

@@ -100,7 +100,7 @@ def test_wrong_names(bound):
         kw.control("explan")
     with pytest.raises(KeyError, match="did you mean 'problem'"):
         kw.control("explain", probelm="x")
-    with pytest.raises(ValueError, match="'problem' is number; needed is a string"):
+    with pytest.raises(ValueError, match=r"field 'problem' is a number \(3\); it takes text"):
         kw.control("explain", problem=3)
     with pytest.raises(TypeError, match="a SlotSet holds OpSlots; got str"):
         kw.bind_slots(["rms_norm"])
