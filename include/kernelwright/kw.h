@@ -4,14 +4,18 @@
 // the process.
 #pragma once
 
-/* Errors      Every function that returns int returns KW_OK or another kw_code; then
- * kw_last_error() has the message of this thread, and outputs are null or untouched. Ownership Text
- * that a function hands out is UTF-8, ends in NUL, and is the caller's, to be given to kw_free.
- * Memory of tensors, scalars and workspace is borrowed for the call; what a kernel reads or writes
- * must live until its stream has passed the call. Threads     Any function may be called from any
- * thread, one handle from several at once; only a handle's destruction must be its last use. Units
- * Sizes and strides count elements; everything named bytes counts bytes. */
+// clang-format off
+/* Errors     Every function that returns int returns KW_OK or another kw_code; then kw_last_error()
+ *            has the message of this thread, and outputs are null or untouched.
+ * Ownership  Text that a function hands out is UTF-8, ends in NUL, and is the caller's, to be given
+ *            to kw_free. Memory of tensors, scalars and workspace is borrowed for the call; what a
+ *            kernel reads or writes must live until its stream has passed the call.
+ * Threads    Any function may be called from any thread, one handle from several at once; only a
+ *            handle's destruction must be its last use.
+ * Units      Sizes and strides count elements; everything named bytes counts bytes. */
+// clang-format on
 
+// NOLINTBEGIN(readability-identifier-naming): C's names
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -176,3 +180,4 @@ int kw_registered_plans(char** json) KW_NOEXCEPT;
 #ifdef __cplusplus
 }
 #endif
+// NOLINTEND(readability-identifier-naming)

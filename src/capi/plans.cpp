@@ -46,6 +46,7 @@ kw_plan* create(const char* text) {
         "stands for any size",
         problems.size());
   }
+  // NOLINTNEXTLINE(modernize-make-unique): an aggregate
   auto plan = std::unique_ptr<kw_plan>(
       new kw_plan{{place, std::move(problems.front()), request.cfg("cfg")}});
   const std::lock_guard lock(registry().mutex);

@@ -171,7 +171,7 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
   if (present == 1) return std::move(results[last]);
   Array<Any> all;
   for (std::size_t i = 0; i < count; ++i) {
-    if (results[i].type_index() != TypeIndex::kTVMFFINone) all.push_back(std::move(results[i]));
+    if (results[i].type_index() != TypeIndex::kTVMFFINone) all.push_back(results[i]);
   }
   return all;
 }

@@ -193,7 +193,7 @@ void register_kernel(const String& description, Optional<Function> kernel,
                json.value("dtypes", std::vector<std::string>{}), json.value("contiguous", false)});
     catalog.register_implementation(operation, {std::move(info), functions(), state.get()},
                                     json.value("force", false));
-    state.release();
+    static_cast<void>(state.release());  // the catalog keeps it
   });
 }
 

@@ -21,6 +21,8 @@ constexpr DLDataType kDlTypes[kNumDTypes] = {
     {kDLUInt, 8, 1},          {kDLBool, 8, 1},
 };
 
+// TVM FFI calls these by its own names.
+// NOLINTBEGIN(readability-identifier-naming)
 struct HostMemory {
   void AllocData(DLTensor* tensor) {
     const auto alignment = static_cast<std::size_t>(runtime::kMemoryAlignment);
@@ -35,6 +37,7 @@ struct Borrowed {
   void AllocData(DLTensor* tensor, void* data) noexcept { tensor->data = data; }
   void FreeData(DLTensor*) noexcept {}
 };
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace
 
