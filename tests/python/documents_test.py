@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python blocks of README.md and docs/ that follow `<!-- run -->` run as they stand."""
+"""Python blocks of README.md and docs/ that follow `<!-- executed -->` run as they stand."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BLOCKS = [(path.name, block)
           for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-          for block in re.findall(r"<!-- run -->\n```python\n(.*?)```", path.read_text(), re.S)]
+          for block in re.findall(r"<!-- executed -->\n```python\n(.*?)```", path.read_text(), re.S)]
 
 
 def test_there_are_blocks():
