@@ -54,12 +54,19 @@ function(kw_add_test_folder folder)
   endforeach()
 
   # A kernel test owns both the cores and the caches that it measures or races over.
+  # Sanitizers slow a test down by 5 (address) to 20 times (thread).
   set(label unit)
-  set(limits TIMEOUT 120)
+  set(seconds 120)
+  set(cores 1)
   if(folder MATCHES "^(ops|backend/cpu)(/|$)")
     set(label cpu)
-    set(limits TIMEOUT 600 PROCESSORS 2)
+    set(seconds 600)
+    set(cores 2)
   endif()
+  if(KW_SANITIZE)
+    math(EXPR seconds "10 * ${seconds}")
+  endif()
+  set(limits TIMEOUT ${seconds} PROCESSORS ${cores})
 
   if(tests)
     kw_add_test_executable(${folder} ${stem}_tests SOURCES ${tests} ${support} LINK GTest::gtest_main)
@@ -84,7 +91,7 @@ function(kw_add_test_folder folder)
     kw_add_test_executable(${folder} ${stem}_isolated_tests
       SOURCES ${isolated} ${support} LINK GTest::gtest_main)
     gtest_discover_tests(${stem}_isolated_tests
-      PROPERTIES LABELS ${label} TIMEOUT 120 DISCOVERY_TIMEOUT 60)
+      PROPERTIES LABELS ${label} TIMEOUT ${seconds} DISCOVERY_TIMEOUT 60)
   endif()
 endfunction()
 

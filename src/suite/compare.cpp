@@ -52,9 +52,10 @@ Comparison compare(std::string_view output, const TensorView& got, const Expecta
   m.tensor_nrmse = norm > 0 ? std::sqrt(t.error2) / norm : std::sqrt(t.error2);
   m.unrounded_nrmse = norm > 0 ? std::sqrt(t.unrounded2) / norm : std::sqrt(t.unrounded2);
   const double share = std::min(samples / n, 1.0);  // of elements whose errors are new ones
-  m.tensor_limit =
-      gates.tensor_c * gates.floor * chance(samples, share * t.exact2, share * t.exact4) +
-      (norm > 0 ? std::sqrt(t.slack2) / norm : 0);
+  // Of a tensor that is zero, the error itself is bounded, and only by what cancelled.
+  const double relative =
+      gates.tensor_c * gates.floor * chance(samples, share * t.exact2, share * t.exact4);
+  m.tensor_limit = norm > 0 ? relative + std::sqrt(t.slack2) / norm : std::sqrt(t.slack2);
   m.max_row_nrmse = t.worst_row_nrmse;
   m.row_limit = t.worst_row_limit;
   m.worst_row_ratio = t.worst_row_ratio;

@@ -269,6 +269,24 @@ TEST(Compare, SensitivityExcusesCancellationOnly) {
   EXPECT_FALSE(passes(compare("y", sample.view, e, gates_for(sample.traits()))));
 }
 
+TEST(Compare, ZerosThatCancelledAreHeldToTheirTerms) {
+  Sample sample(DType::kF32, 2, 64);
+  const std::vector<double> sensitivity(sample.exact.size(), 1.0);
+  Expectation e;
+  for (std::size_t i = 0; i < sample.exact.size(); ++i) {
+    sample.exact[i] = 0;
+    sample.set(static_cast<std::int64_t>(i), i % 2 == 0 ? 2 : -3);
+  }
+  e.exact = sample.exact;
+  EXPECT_FALSE(passes(sample.run()));
+  e.sensitivity = sensitivity;
+  EXPECT_TRUE(passes(compare("dx", sample.view, e, gates_for(sample.traits()))));
+  for (std::size_t i = 0; i < sample.exact.size(); ++i)
+    sample.set(static_cast<std::int64_t>(i), 30);
+  EXPECT_TRUE(fails(compare("dx", sample.view, e, gates_for(sample.traits())),
+                    Reason::kNumericMismatch, "whole tensor"));
+}
+
 TEST(Compare, TwoRoundingsAreJudgedFromBothSides) {
   Sample sample(DType::kBF16, 64, 256);
   std::vector<double> steps(sample.exact.size());

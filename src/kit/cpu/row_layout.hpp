@@ -40,7 +40,12 @@ struct RowLayout {
 
   // Offset of the first element of a row, rows counted in row-major order.
   std::int64_t offset(std::int64_t row) const noexcept {
-    if (dims <= 1) return row * strides[0];
+    return dims <= 1 ? row * strides[0] : nested_offset(row);
+  }
+
+ private:
+  // Never inlined: kernels ask for many rows, and rarely for these.
+  [[gnu::noinline]] std::int64_t nested_offset(std::int64_t row) const noexcept {
     std::int64_t result = 0;
     for (int d = dims - 1; d > 0; --d) {
       result += row % sizes[d] * strides[d];

@@ -34,10 +34,6 @@ constexpr std::int64_t kBackwardGroupBytes = 128 << 10;
 // the second pass raises a two-pass copy from 0.77 to 0.95 of the copy rate.
 constexpr std::int64_t kPrefetchRowBytes = 64 << 10;
 
-// Of four narrow rows the processor's own prefetcher knows better: rows of 128 bf16 ran at 0.81 of
-// the copy rate without, 0.77 with.
-constexpr std::int64_t kBackwardPrefetchRowBytes = 1 << 10;
-
 constexpr std::int64_t kMaxChunks = 64;
 constexpr std::int64_t kMinChunkRows = 32;
 
@@ -133,10 +129,10 @@ void backward(Isa isa, const BackwardCall& call) noexcept {
   const auto size = static_cast<std::int64_t>(dtype_bytes(call.x.dtype));
   const std::int64_t row_bytes = plan.hidden * size;
   const std::int64_t bytes = 3 * plan.rows * row_bytes;
-  plan.group = largest_group(kMaxBackwardGroup, kBackwardGroupBytes, 2 * row_bytes);
-  plan.ahead = in_place && row_bytes >= kBackwardPrefetchRowBytes && row_bytes <= kPrefetchRowBytes
-                   ? plan.group
-                   : 0;
+  plan.group = plan.hidden <= kNarrowWidth
+                   ? kNarrowGroup
+                   : largest_group(kMaxBackwardGroup, kBackwardGroupBytes, 2 * row_bytes);
+  plan.ahead = in_place && row_bytes <= kPrefetchRowBytes ? plan.group : 0;
   plan.chunk_rows =
       std::max(kMinChunkRows,
                divide_up(divide_up(plan.rows, kMaxChunks), kMaxBackwardGroup) * kMaxBackwardGroup);

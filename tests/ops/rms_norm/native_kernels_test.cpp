@@ -204,6 +204,21 @@ TEST_P(NativeKernels, ForwardMatchesTheReference) {
   }
 }
 
+// The scale of a row is one error that all its elements share, so it must not add to theirs.
+TEST_P(NativeKernels, ScaleIsTheNearestOfAnExactSum) {
+  Operands o({DType::kF32, DType::kF32, Variant::kUnweighted}, 2000, 255);
+  for (std::int64_t row = 0; row < o.x.rows(); ++row) {
+    for (std::int64_t i = 0; i < o.x.columns(); ++i) {
+      o.x.set(row, i, static_cast<double>((row * 131 + i * i * 7) % 23) / 8);
+    }
+  }
+  run(o.forward());
+  for (std::int64_t row = 0; row < o.x.rows(); ++row) {
+    const double r = reference_rstd(o.x, row);
+    ASSERT_NEAR(o.rstd.get(row, 0), r, 0.501 * ulp(r, DType::kF32)) << row;
+  }
+}
+
 void NativeKernels::check_backward(const Case& c, std::int64_t rows, std::int64_t hidden) const {
   SCOPED_TRACE(text(c, rows, hidden));
   Operands o(c, rows, hidden);
