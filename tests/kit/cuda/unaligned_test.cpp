@@ -13,9 +13,6 @@
 
 #include <fmt/format.h>
 
-// `#pragma unroll` is for NVRTC.
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-
 namespace {
 
 constexpr int kWarp = 32, kShuffles = 4, kSpace = 1 << 15;
