@@ -13,3 +13,4 @@ if(KW_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(benchmark REQUIRED)
 endif()
+find_package(tvm_ffi_wheel MODULE QUIET)  # KW_PYTHON, TVM_FFI_ROOT; src/ffi does without
