@@ -45,6 +45,10 @@ endfunction()
 function(kw_add_test_folder folder)
   string(REPLACE "/" "_" stem kw_${folder})
   file(GLOB support CONFIGURE_DEPENDS ${folder}/support/*.cpp)
+  if(folder STREQUAL "capi")  # calls the toy operations of core through C
+    file(GLOB toys CONFIGURE_DEPENDS core/support/*.cpp)
+    list(APPEND support ${toys})
+  endif()
   file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
   set(kinds slow gpu isolated)
   foreach(kind IN LISTS kinds)
@@ -93,6 +97,22 @@ function(kw_add_test_folder folder)
     gtest_discover_tests(${stem}_isolated_tests
       PROPERTIES LABELS ${label} TIMEOUT ${seconds} DISCOVERY_TIMEOUT 60)
   endif()
+endfunction()
+
+# tests/<folder>/*_test.c: a C11 program each, linked with libkw.so as a user's; passes by exit code 0.
+function(kw_add_c_tests)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *_test.c)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(kw_c_${name} ${source})
+    set_target_properties(kw_c_${name} PROPERTIES
+      C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+    target_compile_options(kw_c_${name} PRIVATE -Wall -Wextra -pedantic -Werror)
+    target_include_directories(kw_c_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(kw_c_${name} PRIVATE kernelwright)
+    add_test(NAME kw_c_${name} COMMAND kw_c_${name})
+    set_tests_properties(kw_c_${name} PROPERTIES LABELS unit TIMEOUT 60)
+  endforeach()
 endfunction()
 
 # Each tests/compile_fail/*.cpp must be rejected with the text of its `// expect:` line.
