@@ -29,7 +29,7 @@ class Fit {
           require_tensor(fmt::format("{}[{}]", p.name, k), want.list[k], got.list[k]);
         }
       } else if (contract.call_steps[i].value_in_key) {
-        require_number(p.name, want, got);
+        require_number(p, want, got);
       }
     }
   }
@@ -77,15 +77,18 @@ class Fit {
     }
   }
 
-  void require_number(const std::string& name, const ParameterValue& want,
+  // A default is the same written out or left out; an optional scalar without a value is none.
+  void require_number(const Parameter& p, const ParameterValue& want,
                       const ParameterValue& got) const {
-    if (want.scalar_given == got.scalar_given && (!got.scalar_given || want.number == got.number)) {
-      return;
-    }
+    const auto in_effect = [&](const ParameterValue& value) {
+      return value.scalar_given ? value.number : p.default_value;
+    };
+    const bool same_presence = !p.is_optional || want.scalar_given == got.scalar_given;
+    if (same_presence && in_effect(want) == in_effect(got)) return;
     const auto text = [](const ParameterValue& value) {
       return value.scalar_given ? number_text(value.number) : std::string("the default");
     };
-    refuse(name, "is " + text(got), text(want));
+    refuse(p.name, "is " + text(got), text(want));
   }
 
   const Problem &planned_, &call_;

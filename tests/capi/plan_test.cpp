@@ -86,7 +86,7 @@ TEST_F(Plans, RefuseACallThatTheyWereNotMadeFor) {
   EXPECT_EQ(data.y[0], 0) << "nothing ran";
 }
 
-TEST_F(Plans, DISABLED_AskForTheSameStaticScalars) {
+TEST_F(Plans, AskForTheSameStaticScalars) {
   kw_plan* const plan =
       create({{"problem", "blend/bare x=f32[?,4] G=2 sharpness=0.25 flip=false edge=zero"}});
   std::array<float, 8> x{}, y{};
