@@ -105,9 +105,8 @@ def recorded(sig, device, function):
     lines.append("    return " + ", ".join(returned))
 
     # The backward: gradients of the outputs in, gradients of the inputs out.
-    order = [name for name in brought]
     lines += ["@staticmethod",
-              f"def backward(ctx, {', '.join(f'd_{name}=None' for name in order)}):",
+              f"def backward(ctx, {', '.join(f'd_{name}=None' for name in brought)}):",
               f"    {', '.join(tensors + list(link.saved))}, = ctx.saved_tensors"]
     if scalars:
         lines.append(f"    {', '.join(scalars)}, = ctx.scalars")

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "kernelwright/backend/cpu/cpu_device.hpp"
-#include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/core/environment.hpp"
+#include "kernelwright/ops/process.hpp"
 
 namespace kw::cli {
 namespace {
@@ -137,20 +136,7 @@ Settings settings_of(const Flags& flags, const Catalog& catalog,
 }
 
 std::unique_ptr<runtime::Device> open_device(const Flags& flags) {
-  const std::string text = flags.device.empty() ? "cpu" : flags.device;
-  const runtime::DeviceName name = runtime::parse_device_name(text);
-  switch (name.kind) {
-    case DeviceKind::kCpu:
-      return std::make_unique<runtime::CpuDevice>();
-    case DeviceKind::kCuda:
-      return std::make_unique<runtime::CudaDevice>(name.index);
-    case DeviceKind::kNpu:
-      break;
-  }
-  fail(Code::kEnvironment,
-       "device '{}': this build has no {} backend; it has cpu and cuda. `kw doctor` says what is "
-       "there",
-       text, device_kind_name(name.kind));
+  return kw::open_device(runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device));
 }
 
 void require_implementation(const Flags& flags, const Catalog& catalog,

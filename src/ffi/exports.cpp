@@ -40,15 +40,9 @@ Any function_of(std::shared_ptr<FrontCall> call) {
 
 std::string_view text_of(const String& string) noexcept { return {string.data(), string.size()}; }
 
-Context& context_of(std::string_view device) {
-  Context* const standard = Context::process_default();
-  if (standard != nullptr && device.empty()) return *standard;
-  return process_context(runtime::parse_device_name(device.empty() ? "cpu" : device));
-}
-
 Any call(const String& operation, const String& variant, const String& device) {
   return translated([&] {
-    Context& context = context_of(text_of(device));
+    Context& context = process_context(text_of(device));
     auto made = front_call(text_of(operation), text_of(variant), context.bindings().hardware.kind);
     SlotSet slots{&made->slot()};
     context.bind(slots);
@@ -58,7 +52,7 @@ Any call(const String& operation, const String& variant, const String& device) {
 
 Array<Any> bind(const String& device, const Array<String>& labels) {
   return translated([&] {
-    Context& context = context_of(text_of(device));
+    Context& context = process_context(text_of(device));
     std::vector<std::shared_ptr<FrontCall>> calls;
     std::vector<std::unique_ptr<OpSlot>> planned;  // of operations that this build lacks
     std::vector<std::string> words;                // what `planned` refers to

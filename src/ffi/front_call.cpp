@@ -83,7 +83,6 @@ struct FrontCall::Frame {
   const Parameter* first = nullptr;  // the first tensor's, whose device is everyone's
   runtime::DeviceName device;
   std::uint64_t wanted = 0;  // outputs to allocate, by index
-  std::vector<Any> outputs;  // of the result, per parameter that is in it
   Inference scratch;         // of a call that is not remembered
 };
 

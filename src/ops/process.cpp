@@ -24,7 +24,9 @@ Process& process() {
   return *value;
 }
 
-std::unique_ptr<runtime::Device> open(runtime::DeviceName name) {
+}  // namespace
+
+std::unique_ptr<runtime::Device> open_device(runtime::DeviceName name) {
   switch (name.kind) {
     case DeviceKind::kCpu:
       return std::make_unique<runtime::CpuDevice>();
@@ -33,11 +35,11 @@ std::unique_ptr<runtime::Device> open(runtime::DeviceName name) {
     case DeviceKind::kNpu:
       break;
   }
-  fail(Code::kEnvironment, "device '{}': this build has no {} backend; it has cpu and cuda",
+  fail(Code::kEnvironment,
+       "device '{}': this build has no {} backend; it has cpu and cuda. `kw doctor` says what is "
+       "there",
        runtime::device_name_text(name), device_kind_name(name.kind));
 }
-
-}  // namespace
 
 runtime::Device& process_device(std::string_view name) {
   if (name != "auto") return process_device(runtime::parse_device_name(name));
@@ -48,7 +50,7 @@ runtime::Device& process_device(std::string_view name) {
 runtime::Device& process_device(runtime::DeviceName name) {
   const std::lock_guard lock(process().mutex);
   auto& device = process().devices[{name.kind, name.index}];
-  if (device == nullptr) device = open(name);
+  if (device == nullptr) device = open_device(name);
   return *device;
 }
 
@@ -67,6 +69,15 @@ Context& process_context(runtime::DeviceName name) {
     context = std::make_unique<Context>(builtin_catalog(), standard->settings(), device);
   }
   return *context;
+}
+
+Context& process_context(std::string_view device) {
+  Context* const standard = Context::process_default();
+  // Before a device is opened for a process that is not initialised.
+  if (standard == nullptr) process_context(runtime::DeviceName{});  // throws
+  if (device.empty()) return *standard;
+  const Hardware& hardware = process_device(device).hardware();
+  return process_context(runtime::DeviceName{hardware.kind, hardware.index});
 }
 
 }  // namespace kw
