@@ -123,7 +123,7 @@ TEST(Control, PreparesProblems) {
                  KW_NOT_FOUND, {"isaa"});
 }
 
-// An operation's only implementation on a device with capture.
+// An implementation for a device with capture.
 Implementation on_fake_device() {
   Implementation result;
   result.info.name = "cuda.fake.scale";
@@ -152,7 +152,9 @@ TEST(Capture, NothingIsPreparedMeanwhile) {
   add_toys();
   builtin_catalog().register_implementation("scale", on_fake_device());
   FakeDevice device;
-  Context::initialize(builtin_catalog(), Settings(), device);
+  Settings settings;  // the toys have one for such a device, which ranks before
+  settings.set(builtin_catalog(), "scale", {"fake"}, Source::kExplicit, "test");
+  Context::initialize(builtin_catalog(), settings, device);
   kw_binding* binding = nullptr;
   ASSERT_EQ(kw_bind("scale", nullptr, nullptr, &binding), KW_OK) << kw_last_error();
   kw_plan* plan = nullptr;
