@@ -2,6 +2,7 @@
 // What a case can end as: closed lists of statuses and reason codes, stable in reports.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,31 +21,60 @@ enum class CaseStatus : std::uint8_t {
   kSkipped,        // filtered out, or too large for this machine
 };
 
+// The closed list: a report never holds another code, and a code never changes its meaning.
 enum class Reason : std::uint8_t {
   kNone,
   kNumericMismatch,
   kNonfiniteMismatch,
   kBias,
   kOutputStructure,
+  kFakeMismatch,
   kUndeclaredMutation,
+  kMissingMutation,
+  kUndeclaredAlias,
   kUnwrittenOutput,
   kReadsUninitialised,
   kOobWrite,
+  kOobRead,
+  kAcceptedInvalid,
   kRejectedValid,
+  kDamagedOnError,
   kNondeterministic,
   kBatchVariant,
+  kPlacementVariant,
+  kWrongStream,
+  kEscapedWork,
+  kSyncsHost,
+  kCaptureFailed,
+  kCaptureDroppedWork,
   kStaleReplay,
+  kGraphCallDropped,
+  kLifetime,
+  kMemoryGrowth,
+  kWrongDevice,
+  kThreadUnsafe,
+  kLazyInit,
+  kProducerRace,
   kGradient,
+  kConservation,
+  kMetamorphic,
   kMistrustedOracle,
   kCompileError,
+  kLoadError,
   kDeviceError,
+  kCrash,
+  kTimeout,
   kOomSkipped,
   kHardwareUnmet,
   kDependencyMissing,
   kDomainExcluded,
   kNotImplemented,
   kImplausibleSpeed,
+  kBelowFloor,
+  kRegression,
+  kIncomparable,
 };
+inline constexpr std::size_t kNumReasons = static_cast<std::size_t>(Reason::kIncomparable) + 1;
 
 std::string_view status_name(CaseStatus status) noexcept;
 std::string_view reason_name(Reason reason) noexcept;
