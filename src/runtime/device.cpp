@@ -15,6 +15,10 @@ void Device::unsupported(std::string_view what, std::string_view instead) const 
   fail(Code::kUnsupported, "{} has no {}; {}", name(), what, instead);
 }
 
+std::unique_ptr<StreamHold> Device::hold(void*, std::chrono::milliseconds) {
+  unsupported("streams that can be held", "its calls are done when they return");
+}
+
 void Device::begin_capture(void*) {
   unsupported("graphs", "run in eager mode, or on a device of kind cuda");
 }

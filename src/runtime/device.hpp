@@ -3,6 +3,7 @@
 // facilities that its hardware has; the others answer with Error(kUnsupported).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,14 @@ class Device : public DevicePort {
   virtual void destroy_stream(void* stream) noexcept = 0;
   virtual void synchronize(void* stream) = 0;
   virtual std::unique_ptr<Event> create_event() = 0;
+
+  // Whether calls return before their work is done, in streams that run beside each other.
+  virtual bool is_asynchronous() const noexcept { return false; }
+  // Work enqueued on `stream` from now on begins when the hold is released, or after `limit`.
+  virtual std::unique_ptr<StreamHold> hold(void* stream, std::chrono::milliseconds limit);
+  // What the vendor's runtime takes for this thread's current device: equal before and after every
+  // call of ours. Null where there is no such thing.
+  virtual const void* thread_state() const noexcept { return nullptr; }
 
   // Graphs; Capture calls these. cancel_capture discards what was captured.
   virtual bool has_graphs() const noexcept { return false; }

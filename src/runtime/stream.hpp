@@ -37,4 +37,14 @@ class OwnedStream {
   void* handle_ = nullptr;
 };
 
+// Keeps a stream from beginning what was enqueued on it after the hold, so that a test can put the
+// host ahead of the device. Its end releases. Must not outlive its device.
+class StreamHold {
+ public:
+  virtual ~StreamHold() = default;
+  virtual void release() = 0;
+  // Whether the limit passed first: somebody waited for the stream before it was released.
+  virtual bool expired() const = 0;
+};
+
 }  // namespace kw::runtime

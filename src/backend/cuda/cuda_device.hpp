@@ -54,6 +54,12 @@ class CudaDevice final : public Device {
   void synchronize(void* stream) override;
   std::unique_ptr<Event> create_event() override;
 
+  bool is_asynchronous() const noexcept override { return true; }
+  // By a host function: one hold at a time keeps other streams' host functions waiting, but not
+  // their kernels and copies.
+  std::unique_ptr<StreamHold> hold(void* stream, std::chrono::milliseconds limit) override;
+  const void* thread_state() const noexcept override;  // the current context
+
   bool has_graphs() const noexcept override { return true; }
   void begin_capture(void* stream) override;
   std::unique_ptr<Graph> end_capture(void* stream) override;

@@ -59,6 +59,7 @@ void find_all(Driver& d, Symbols& symbols) {
   symbols.need(d.stream_destroy, "cuStreamDestroy_v2");
   symbols.need(d.stream_synchronize, "cuStreamSynchronize");
   symbols.need(d.stream_wait, "cuStreamWaitEvent");
+  symbols.need(d.host_function, "cuLaunchHostFunc");
   symbols.need(d.event_create, "cuEventCreate");
   symbols.need(d.event_destroy, "cuEventDestroy_v2");
   symbols.need(d.event_record, "cuEventRecord");

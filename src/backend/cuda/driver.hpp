@@ -94,6 +94,7 @@ struct Driver {
   Result (*stream_destroy)(StreamHandle);
   Result (*stream_synchronize)(StreamHandle);
   Result (*stream_wait)(StreamHandle, EventHandle, unsigned);
+  Result (*host_function)(StreamHandle, void (*)(void*), void*);
   Result (*event_create)(EventHandle*, unsigned);
   Result (*event_destroy)(EventHandle);
   Result (*event_record)(EventHandle, StreamHandle);
