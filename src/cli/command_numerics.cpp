@@ -9,6 +9,7 @@
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
 #include "kernelwright/cli/request.hpp"
+#include "kernelwright/cli/self_test.hpp"
 #include "kernelwright/cli/suite_command.hpp"
 #include "kernelwright/ops/catalog.hpp"
 #include "kernelwright/suite/run.hpp"
@@ -69,6 +70,7 @@ void print_cases(const suite::NumericsReport& report, const Console& console) {
 }
 
 ExitCode run_numerics_command(const Flags& flags, Console& console) {
+  if (flags.self_test) return run_self_test_command(flags, console);
   suite::NumericsRequest request;
   fill_request(request, flags, builtin_catalog());
   if (!flags.fill.empty()) request.fills = {flags.fill};
@@ -103,15 +105,15 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
 }  // namespace
 
 Command numerics_command() {
-  return {
-      "numerics",
-      "whether implementations are right: oracles, contract checks, fuzz",
-      "",
-      {Flag::kOperation, Flag::kVariant, Flag::kImplementation, Flag::kProblem, Flag::kBatch,
-       Flag::kFuzz, Flag::kFill, Flag::kDtype, Flag::kSeed, Flag::kDevice, Flag::kMode, Flag::kCfg,
-       Flag::kRepeats, Flag::kShard, Flag::kRevision, Flag::kOutput, Flag::kJson, Flag::kQuiet},
-      true,
-      run_numerics_command};
+  return {"numerics",
+          "whether implementations are right: oracles, contract checks, fuzz",
+          "",
+          {Flag::kOperation, Flag::kVariant, Flag::kImplementation, Flag::kProblem, Flag::kBatch,
+           Flag::kFuzz, Flag::kFill, Flag::kDtype, Flag::kSeed, Flag::kDevice, Flag::kMode,
+           Flag::kCfg, Flag::kRepeats, Flag::kSelfTest, Flag::kShard, Flag::kRevision,
+           Flag::kOutput, Flag::kJson, Flag::kQuiet},
+          true,
+          run_numerics_command};
 }
 
 }  // namespace kw::cli

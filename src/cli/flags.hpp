@@ -34,6 +34,7 @@ enum class Flag {
   kWarmup,
   kIterations,
   kRepeats,
+  kSelfTest,
   kQuick,
   kMaxSeconds,
   kShard,
@@ -57,7 +58,7 @@ struct Flags {
   std::vector<std::string> cfg, protocols;
   std::optional<int> warmup, iterations, repeats, max_seconds;
   std::string shard, text, revision, output, pack;
-  bool json = false, quiet = false, quick = false;
+  bool json = false, quiet = false, quick = false, self_test = false;
   bool help = false;
   std::vector<std::string> argv;  // the whole command line, for reports
 };

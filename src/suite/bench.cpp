@@ -116,9 +116,7 @@ class BenchRun {
     }
   }
 
-  void ready(TargetRunner& runner, const Problem& problem) {
-    runner.scratch().arm(runner.bound().prepare(problem), 0);
-  }
+  void ready(TargetRunner& runner, const Problem& problem) { runner.bound().prepare(problem); }
 
   void call(TargetRunner& runner, const Arguments& arguments) {
     throw_if_failed(runner.bound().call(arguments));

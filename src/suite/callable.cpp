@@ -47,19 +47,22 @@ Reason reason_of(Gate gate) {
 
 }  // namespace
 
-BoundImplementation::BoundImplementation(Catalog& catalog, DevicePort& port,
+BoundImplementation::BoundImplementation(Catalog& catalog, runtime::Device& device,
                                          const Implementation& implementation,
                                          const Contract& contract, const CfgPins& pins, Mode mode,
                                          const std::map<std::string, std::string>& overrides)
     : implementation_(implementation),
       contract_(contract),
       pins_(pins),
-      context_(catalog, settings_for(catalog, implementation, contract, mode, overrides), port),
+      catalog_(catalog),
+      device_(device),
+      mode_(mode),
+      overrides_(overrides),
+      context_(catalog, settings_for(catalog, implementation, contract, mode, overrides), device),
       slots_(contract.variants.size()) {
-  auto* const device = mode == Mode::kGraph ? dynamic_cast<runtime::Device*>(&port) : nullptr;
-  if (device == nullptr || !device->has_graphs()) return;
-  graph_device_ = device;
-  graph_stream_ = runtime::OwnedStream(*device);
+  if (mode != Mode::kGraph || !device.has_graphs()) return;
+  graph_device_ = &device;
+  graph_stream_ = runtime::OwnedStream(device);
 }
 
 BoundImplementation::~BoundImplementation() = default;
@@ -105,10 +108,8 @@ WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
     pinned_->layout = recipe.layout;
     pinned_->launch = implementation_.functions.launch;
     pinned_->raw_plan = plan.get();
-    if (recipe.workspace.bytes > 0)
-      context_.device().reserve_workspace(nullptr, recipe.workspace.bytes,
-                                          recipe.workspace.zeroed_bytes);
   }
+  workspace_size_ = recipe.workspace;
   auto& slot = slots_[static_cast<std::size_t>(problem.variant)];
   if (slot == nullptr) {
     slot = std::make_unique<OpSlot>(
@@ -118,10 +119,23 @@ WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
   }
   slot_ = slot.get();
   binding_ = &binding;
-  if (graph_device_ != nullptr && recipe.workspace.bytes > 0)
-    graph_device_->reserve_workspace(graph_stream_.handle(), recipe.workspace.bytes,
-                                     recipe.workspace.zeroed_bytes);
+  reserve(nullptr);
+  if (graph_device_ != nullptr) reserve(graph_stream_.handle());
   return recipe.workspace;
+}
+
+void BoundImplementation::reserve(void* stream) {
+  if (workspace_size_.bytes == 0) return;
+  device_.reserve_workspace(stream, workspace_size_.bytes, workspace_size_.zeroed_bytes);
+}
+
+bool BoundImplementation::survives_fork() const noexcept {
+  return implementation_.info.origin == ImplementationInfo{}.origin;
+}
+
+std::unique_ptr<Callable> BoundImplementation::bind_again(runtime::Device& device) const {
+  return std::make_unique<BoundImplementation>(catalog_, device, implementation_, contract_, pins_,
+                                               mode_, overrides_);
 }
 
 Status BoundImplementation::call(const Arguments& arguments) noexcept {
@@ -151,8 +165,9 @@ Status BoundImplementation::replay() noexcept {
 }
 
 Status BoundImplementation::call_on(const Arguments& arguments, void* stream) noexcept {
-  if (pinned_ == nullptr) return slot_->call(contract_, arguments.data(), {nullptr, stream});
-  return binding_->launch(*pinned_, arguments.data(), context_.device(), {nullptr, stream});
+  const Stream where{nullptr, stream, workspace_};
+  if (pinned_ == nullptr) return slot_->call(contract_, arguments.data(), where);
+  return binding_->launch(*pinned_, arguments.data(), device_, where);
 }
 
 }  // namespace kw::suite

@@ -22,8 +22,23 @@ class Callable {
   virtual bool accepts(const Problem&) const { return true; }
   // Readies calls of `problem` and says what workspace they use. Throws.
   virtual WorkspaceSize prepare(const Problem& problem) = 0;
-  // Enqueues one call; `arguments` have the layout of a prepared problem.
+  // Makes one call, done when the null stream is; `arguments` have the layout of a prepared
+  // problem.
   virtual Status call(const Arguments& arguments) noexcept = 0;
+  // Where calls get their workspace; null: from the pool of the device, which reserve() fills.
+  virtual void set_workspace(WorkspaceSource*) noexcept {}
+  // Makes room for calls of the last prepared problem on `stream`.
+  virtual void reserve(void* /*stream*/) {}
+  // Enqueues one call in whatever mode, from any thread.
+  virtual Status call_on(const Arguments& arguments, void* /*stream*/) noexcept {
+    return call(arguments);
+  }
+  // The same bound anew on `port`, with nothing prepared. Null: it cannot.
+  virtual std::unique_ptr<Callable> bind_again(runtime::Device& /*port*/) const { return nullptr; }
+  // Whether a child process can call: not through another language's runtime.
+  virtual bool survives_fork() const noexcept { return false; }
+  // Whether calls look at their arguments first, as a slot does.
+  virtual bool validates() const noexcept { return true; }
   // Whether a call is a captured graph that can run again, on what its memory holds then.
   virtual bool can_replay() const noexcept { return false; }
   // Runs the graph of the last call again and waits.
@@ -39,12 +54,13 @@ struct Declined {
 // One implementation bound on its own.
 class BoundImplementation final : public Callable {
  public:
-  // Binds `implementation` (exact name) of `operation` on `port`. `overrides` are the
+  // Binds `implementation` (exact name) of `operation` on `device`. `overrides` are the
   // environment's: one that would bind another implementation throws Error(kConflict); those of
   // other operations hold for parts. With pins, calls go to the plan of the pinned Cfg, without
   // slot. In graph mode, on a device that has graphs, a call is captured, replayed and awaited.
-  BoundImplementation(Catalog& catalog, DevicePort& port, const Implementation& implementation,
-                      const Contract& contract, const CfgPins& pins, Mode mode,
+  BoundImplementation(Catalog& catalog, runtime::Device& device,
+                      const Implementation& implementation, const Contract& contract,
+                      const CfgPins& pins, Mode mode,
                       const std::map<std::string, std::string>& overrides);
   ~BoundImplementation() override;
 
@@ -58,8 +74,12 @@ class BoundImplementation final : public Callable {
   Status call(const Arguments& arguments) noexcept override;
   bool can_replay() const noexcept override { return graph_ != nullptr; }
   Status replay() noexcept override;
-  // Enqueues one call, in whatever mode; `stream` has workspace for the prepared problem.
-  Status call_on(const Arguments& arguments, void* stream) noexcept;
+  void set_workspace(WorkspaceSource* source) noexcept override { workspace_ = source; }
+  void reserve(void* stream) override;
+  Status call_on(const Arguments& arguments, void* stream) noexcept override;
+  std::unique_ptr<Callable> bind_again(runtime::Device& port) const override;
+  bool survives_fork() const noexcept override;
+  bool validates() const noexcept override { return pins_.empty(); }
   // Cfg text of the last prepared problem.
   const std::string& specialization() const noexcept { return specialization_; }
 
@@ -67,7 +87,13 @@ class BoundImplementation final : public Callable {
   const Implementation& implementation_;
   const Contract& contract_;
   CfgPins pins_;
+  Catalog& catalog_;
+  runtime::Device& device_;
+  const Mode mode_;
+  const std::map<std::string, std::string> overrides_;
   Context context_;
+  WorkspaceSource* workspace_ = nullptr;
+  WorkspaceSize workspace_size_;                // of the last prepared problem
   runtime::Device* graph_device_ = nullptr;     // in graph mode, where there are graphs
   runtime::OwnedStream graph_stream_;           // the same
   std::unique_ptr<runtime::Graph> graph_;       // of the last call; null when it held nothing

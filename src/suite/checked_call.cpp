@@ -68,7 +68,15 @@ bool CheckedCall::watch(std::uint8_t poison, Outputs& outputs,
     placed_[i].upload(nullptr);
   }
   scratch_.arm(workspace, poison);
-  if (const Status status = call(); !status) {
+  const LentScratch lent(callable_, scratch_);
+  const void* const thread_state = device_.thread_state();
+  const Status status = call();
+  if (device_.thread_state() != thread_state) {
+    checks_.reject("thread_state", Reason::kWrongDevice,
+                   "the call leaves the thread with another current device than it had");
+    return false;
+  }
+  if (!status) {
     const bool harness = status.code == StatusCode::kDevice || status.code == StatusCode::kInternal;
     checks_.reject("launch", harness ? Reason::kDeviceError : Reason::kRejectedValid,
                    last_message());

@@ -68,8 +68,8 @@ void fill_inputs_on_device(PlacedTensors& placed, const Case& spec, const Catalo
     GuardedTensor& tensor = placed[source.operand];
     if (source.linked) {
       linked.push_back(source.operand);
-    } else if (!kernels.fill(tensor.view(), source.key, stream)) {
-      fill_tensor(tensor.host_view(), source.key);
+    } else if (source.content || !kernels.fill(tensor.view(), source.key, stream)) {
+      fill_by_key(tensor.host_view(), source);
       tensor.upload(stream);
     }
   }

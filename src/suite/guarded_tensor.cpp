@@ -12,6 +12,9 @@
 namespace kw::suite {
 namespace {
 
+constexpr std::size_t kSparseBytes = std::size_t{64} << 20;  // extent of a tensor with gaps
+constexpr std::size_t kWatchedBytes = std::size_t{64} << 10;
+
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
@@ -54,14 +57,15 @@ void GuardedTensor::each_run(Visit visit) const {
 }
 
 GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec,
-                             std::uint64_t canary_key)
+                             std::uint64_t canary_key, std::int64_t shift)
     : device_(&device), spec_(spec), key_(canary_key) {
   const TensorView shape = view_of(spec, nullptr);
   const auto range = shape.byte_range();
   const auto before =
       round_up(static_cast<std::size_t>(kGuardBytes - range.begin), runtime::kMemoryAlignment);
   // Below 16 the address has that power of two and no higher one.
-  base_ = before + (spec.align < 16 ? static_cast<std::size_t>(spec.align) : 0);
+  base_ = before + (spec.align < 16 ? static_cast<std::size_t>(spec.align) : 0) +
+          static_cast<std::size_t>(shift);
   begin_ = base_ + static_cast<std::size_t>(range.begin);
   end_ = base_ + static_cast<std::size_t>(range.end);
   total_bytes_ = round_up(end_ + kGuardBytes, 8);
@@ -70,23 +74,49 @@ GuardedTensor::GuardedTensor(runtime::Device& device, const TensorSpec& spec,
   view_ = view_of(spec, memory_.data() + base_);
 
   const std::size_t covered = static_cast<std::size_t>(spec.numel()) * dtype_bytes(spec.dtype);
-  if (covered != end_ - begin_) {
-    element_byte_.assign(end_ - begin_, false);
-    each_run([&](std::size_t at, std::size_t bytes) {
-      const auto first = element_byte_.begin() + static_cast<std::ptrdiff_t>(at - begin_);
-      std::fill(first, first + static_cast<std::ptrdiff_t>(bytes), true);
-    });
-  }
+  if (covered != end_ - begin_) find_gaps();
   if (on_host_) make_image();
+}
+
+void GuardedTensor::find_gaps() {
+  std::vector<Interval> runs;
+  each_run([&](std::size_t at, std::size_t bytes) { runs.push_back({at, at + bytes}); });
+  std::sort(runs.begin(), runs.end(),
+            [](const Interval& a, const Interval& b) { return a.from < b.from; });
+  sparse_ = end_ - begin_ > kSparseBytes;
+  std::size_t at = begin_;
+  for (const Interval& run : runs) {
+    if (run.from > at) {
+      if (sparse_ && run.from - at > 2 * kWatchedBytes) {
+        gaps_.push_back({at, at + kWatchedBytes});
+        at = run.from - kWatchedBytes;
+      }
+      gaps_.push_back({at, run.from});
+    }
+    at = std::max(at, run.to);
+  }
+}
+
+StorageHash GuardedTensor::hash() const {
+  if (!sparse_) return hash_bytes(image(), total_bytes_);
+  StorageHash hash = hash_bytes(image(), begin_);
+  const auto add = [&](std::size_t from, std::size_t to) {
+    const StorageHash part = hash_bytes(image() + from, to - from);
+    hash = {mix64(hash[0] ^ part[0]), mix64(hash[1] ^ part[1])};
+  };
+  each_run([&](std::size_t at, std::size_t bytes) { add(at, at + bytes); });
+  for (const Interval& gap : gaps_) add(gap.from, gap.to);
+  add(end_, total_bytes_);
+  return hash;
 }
 
 void GuardedTensor::make_image() const {
   if (!on_host_) host_image_.resize(total_bytes_);
   std::byte* const bytes = on_host_ ? memory_.data() : host_image_.data();
-  // Elements of a tensor without gaps are written before anyone looks.
-  const bool dense = element_byte_.empty();
-  paint(bytes, 0, dense ? begin_ : total_bytes_);
-  if (dense) paint(bytes, end_, total_bytes_);
+  // Elements are written before anyone looks.
+  paint(bytes, 0, begin_);
+  for (const Interval& gap : gaps_) paint(bytes, gap.from, gap.to);
+  paint(bytes, end_, total_bytes_);
 }
 
 TensorView GuardedTensor::host_view() const {
@@ -113,6 +143,12 @@ void GuardedTensor::poison(std::uint8_t byte) {
 void GuardedTensor::copy_elements(const GuardedTensor& source) {
   each_run([&](std::size_t at, std::size_t bytes) {
     std::memcpy(image() + at, source.image() + (at - base_ + source.base_), bytes);
+  });
+}
+
+void GuardedTensor::copy_elements_to(std::byte* lowest) const {
+  each_run([&](std::size_t at, std::size_t bytes) {
+    std::memcpy(lowest + (at - begin_), image() + at, bytes);
   });
 }
 
@@ -180,17 +216,16 @@ std::vector<std::byte> GuardedTensor::element_bytes() const {
 std::optional<std::string> GuardedTensor::damage() const {
   const auto find = [&](std::size_t from, std::size_t to) -> std::optional<std::size_t> {
     for (std::size_t i = from; i < to; ++i) {
-      const bool gap =
-          i < begin_ || i >= end_ || (!element_byte_.empty() && !element_byte_[i - begin_]);
-      if (gap && image()[i] != canary(i)) return i;
+      if (image()[i] != canary(i)) return i;
     }
     return std::nullopt;
   };
   if (const auto at = find(0, begin_)) return before_text(*at);
   if (const auto at = find(end_, total_bytes_)) return after_text(*at);
-  if (element_byte_.empty()) return std::nullopt;
-  if (const auto at = find(begin_, end_))
-    return fmt::format("a gap between elements, {} bytes after the first one", *at - begin_);
+  for (const Interval& gap : gaps_) {
+    if (const auto at = find(gap.from, gap.to))
+      return fmt::format("a gap between elements, {} bytes after the first one", *at - begin_);
+  }
   return std::nullopt;
 }
 

@@ -27,8 +27,9 @@ class GuardedTensor {
   static constexpr std::int64_t kGuardBytes = 512;
 
   // Canaries around and between elements, whose own bytes are unspecified. The base address has
-  // exactly the alignment class of `spec`.
-  GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key);
+  // exactly the alignment class of `spec`; `shift`, a multiple of 16, moves it within that.
+  GuardedTensor(runtime::Device& device, const TensorSpec& spec, std::uint64_t canary_key,
+                std::int64_t shift = 0);
 
   const TensorView& view() const noexcept { return view_; }  // on the device
   TensorView host_view() const;                              // in the image
@@ -38,6 +39,8 @@ class GuardedTensor {
   void poison(std::uint8_t byte);
   // Elements of `source` (same spec) into this image.
   void copy_elements(const GuardedTensor& source);
+  // Elements of this image to memory with the same strides, whose lowest element is at `lowest`.
+  void copy_elements_to(std::byte* lowest) const;
   void upload(void* stream);
   void download(void* stream);
 
@@ -50,8 +53,8 @@ class GuardedTensor {
   // Sets every byte between the guards on the device, gaps included.
   void poison_on_device(std::uint8_t byte, void* stream);
 
-  // Of the image, canaries included.
-  StorageHash hash() const { return hash_bytes(image(), total_bytes_); }
+  // Of the image: elements and all canaries that are watched.
+  StorageHash hash() const;
   // Bytes of the elements, in row-major order without gaps.
   std::vector<std::byte> element_bytes() const;
   // Says where the first byte lies that is not a canary any more.
@@ -66,6 +69,7 @@ class GuardedTensor {
   void make_image() const;
   std::byte canary(std::size_t offset) const noexcept;
   void paint(std::byte* bytes, std::size_t from, std::size_t to) const;
+  void find_gaps();
   std::string before_text(std::size_t at) const;
   std::string after_text(std::size_t at) const;
   template <typename Visit>
@@ -81,7 +85,13 @@ class GuardedTensor {
   std::size_t base_ = 0;             // offset of element 0
   std::size_t begin_ = 0, end_ = 0;  // extent of the elements
   TensorView view_;
-  std::vector<bool> element_byte_;  // within [begin, end); empty when there are no gaps
+  // Between elements, in order. Of a tensor whose elements lie far apart only the bytes beside them
+  // are watched, so that a stride of 2^31 costs address space alone.
+  struct Interval {
+    std::size_t from = 0, to = 0;
+  };
+  std::vector<Interval> gaps_;
+  bool sparse_ = false;
 };
 
 }  // namespace kw::suite

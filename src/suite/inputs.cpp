@@ -9,11 +9,12 @@
 #include "kernelwright/suite/random.hpp"
 
 namespace kw::suite {
-PlacedTensors::PlacedTensors(runtime::Device& device, const Problem& problem, std::uint64_t key)
+PlacedTensors::PlacedTensors(runtime::Device& device, const Problem& problem, std::uint64_t key,
+                             std::int64_t shift)
     : operands_(operands_of(problem)) {
   tensors_.reserve(operands_.size());
   for (const Operand& operand : operands_)
-    tensors_.emplace_back(device, operand.spec, mix64(key ^ name_hash(operand.name)));
+    tensors_.emplace_back(device, operand.spec, mix64(key ^ name_hash(operand.name)), shift);
 }
 
 std::vector<TensorView> PlacedTensors::views() const {
@@ -35,24 +36,27 @@ std::vector<InputSource> input_sources(const std::vector<Operand>& operands, con
     const Parameter& parameter = parameters[operand.parameter];
     if (forward != nullptr &&
         is_saved_output(*forward->contract, parameter, problem.variant_name())) {
-      sources.push_back({i, true, {}});
+      sources.push_back({i, true, std::nullopt, {}});
       continue;
-    }
-    const std::string& content =
-        operand.spec.content.empty() ? parameter.content : operand.spec.content;
-    if (!content.empty()) {
-      fail(Code::kUnsupported,
-           "{}: '{}' needs contents of class '{}', which the suite cannot make yet",
-           problem.label(), operand.name, content);
     }
     const bool has_rows = parameter.shape.batch || !any_rows;
     const Fill used = is_row_fill(fill) && !has_rows ? Fill::kNormal : fill;
     sources.push_back({i,
                        false,
+                       content_text(problem, operand).empty()
+                           ? std::nullopt
+                           : std::optional(content_of(problem, operand)),
                        {used, seed, operand.name, row_width(parameter, operand.spec),
                         has_rows ? batch_exponent(used) : 0}});
   }
   return sources;
+}
+
+void fill_by_key(const TensorView& view, const InputSource& source) {
+  if (source.content)
+    fill_content(view, *source.content, source.key);
+  else
+    fill_tensor(view, source.key);
 }
 
 void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
@@ -62,7 +66,7 @@ void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::
     if (source.linked)
       linked.push_back(source.operand);
     else
-      fill_tensor(placed[source.operand].host_view(), source.key);
+      fill_by_key(placed[source.operand].host_view(), source);
   }
   if (linked.empty()) return;
   const Operation& forward = *find_forward(catalog, problem.operation());

@@ -12,16 +12,6 @@
 namespace kw::suite {
 namespace {
 
-// The variant and the dtypes of a problem: what a reduced matrix must visit once.
-std::string type_signature(const Problem& problem) {
-  std::string signature = problem.variant_name();
-  for (const ParameterValue& value : problem.values) {
-    signature += ' ';
-    if (value.tensor.present) signature += dtype_name(value.tensor.dtype);
-  }
-  return signature;
-}
-
 std::vector<Fill> fills_for(const NumericsRequest& request, const Problem& problem,
                             std::set<std::string>& visited) {
   if (!request.fills.empty()) {
@@ -53,6 +43,7 @@ class NumericsRun {
     for (std::size_t t = 0; t < targets.size(); ++t) {
       runners.push_back(std::make_unique<TargetRunner>(targets[t], request_, platform_,
                                                        request_.repeats, memory));
+      runners.back()->check_classes();
       if (!request_.fuzzing())
         problems[t] = find_problems(request_, platform_, *targets[t].operation->contract);
     }

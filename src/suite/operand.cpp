@@ -109,4 +109,13 @@ Problem dense(const Problem& problem) {
   return packed;
 }
 
+std::string type_signature(const Problem& problem) {
+  std::string signature = problem.variant_name();
+  for (const ParameterValue& value : problem.values) {
+    signature += ' ';
+    if (value.tensor.present) signature += dtype_name(value.tensor.dtype);
+  }
+  return signature;
+}
+
 }  // namespace kw::suite

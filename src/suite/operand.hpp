@@ -34,6 +34,9 @@ std::unique_ptr<Arguments> make_arguments(const Problem& problem,
 // Elements behind the batch dimensions of this operand: the length of what tolerances call a row.
 std::int64_t row_width(const Parameter& parameter, const TensorSpec& spec);
 
+// "standard bf16 bf16 f32": variant and dtypes, what a reduced matrix must visit once.
+std::string type_signature(const Problem& problem);
+
 // Whether some tensor of the problem has batch dimensions, at least one of them.
 bool has_batch(const Problem& problem);
 

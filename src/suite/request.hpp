@@ -27,6 +27,8 @@ struct Platform {
   std::map<std::string, std::string> overrides;
   // Fill and compare on the device; null: on the host.
   std::shared_ptr<DeviceKernels> kernels = nullptr;
+  // Another device of the same model, for the checks that need two; null: there is none.
+  runtime::Device* second_device = nullptr;
 };
 
 struct Request {

@@ -47,6 +47,7 @@ std::string_view reason_name(Reason reason) noexcept {
                                                              "gradient",
                                                              "conservation",
                                                              "metamorphic",
+                                                             "impure_decision",
                                                              "mistrusted_oracle",
                                                              "compile_error",
                                                              "load_error",

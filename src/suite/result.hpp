@@ -58,6 +58,7 @@ enum class Reason : std::uint8_t {
   kGradient,
   kConservation,
   kMetamorphic,
+  kImpureDecision,
   kMistrustedOracle,
   kCompileError,
   kLoadError,

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/suite/checks/class_checks.hpp"
 #include "kernelwright/suite/slices.hpp"
 
 namespace kw::suite {
@@ -36,9 +37,9 @@ TargetRunner::TargetRunner(const Target& target, const Request& request, const P
                            int repeats, double memory_bytes)
     : platform_(platform),
       pins_(request.pins),
-      scratch_(make_scratch(platform.device)),
-      bound_(platform.catalog, scratch_->port(), *target.implementation,
-             *target.operation->contract, request.pins, request.mode, platform.overrides),
+      scratch_(platform.device),
+      bound_(platform.catalog, platform.device, *target.implementation, *target.operation->contract,
+             request.pins, request.mode, platform.overrides),
       options_{repeats, target.implementation->info.deterministic,
                target.implementation->info.batch_invariant},
       memory_bytes_(memory_bytes) {}
@@ -91,12 +92,24 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
     if (by_slices)
       judge_slices(spec, result);
     else
-      result = validate(spec, bound_, *scratch_, platform_.device, platform_.catalog, options_);
+      result = validate(spec, bound_, scratch_, platform_.device, platform_.catalog, options_);
+    if (checks_classes_ && !by_slices) check_class(spec, result);
   } catch (const Error& error) {
     end(CaseStatus::kError, Reason::kDeviceError, error.what());
   } catch (const std::bad_alloc&) {
     end(CaseStatus::kSkipped, Reason::kOomSkipped, "host memory is short");
   }
+}
+
+void TargetRunner::check_class(const Case& spec, CaseResult& result) {
+  if (result.status != CaseStatus::kPassed || spec.fill != Fill::kNormal ||
+      spec.problem.rows() == 0 || class_check_bytes(spec.problem) > kClassCheckBytes)
+    return;
+  if (!classes_.insert(type_signature(spec.problem) + bound_.specialization()).second) return;
+  CheckList checks;
+  for (CheckResult& check : result.checks) checks.add(std::move(check));
+  ClassChecks(spec, bound_, platform_, options_, checks).run();
+  checks.conclude(result);
 }
 
 // Outputs that only the whole shows are judged on as many slices as the host can hold.
@@ -117,7 +130,7 @@ void TargetRunner::judge_slices(const Case& spec, CaseResult& result) {
   const Case prefix{batch_prefix(spec.problem, size), spec.fill, spec.seed};
   if (bound_.accepts(prefix.problem)) {
     bound_.prepare(prefix.problem);
-    result = validate(prefix, bound_, *scratch_, platform_.device, platform_.catalog, options_);
+    result = validate(prefix, bound_, scratch_, platform_.device, platform_.catalog, options_);
     if (result.status != CaseStatus::kPassed) {
       result.message = fmt::format("in its first {} slices: {}", size, result.message);
       return;
@@ -125,7 +138,7 @@ void TargetRunner::judge_slices(const Case& spec, CaseResult& result) {
   }
   std::vector<CheckResult> before = std::move(result.checks);
   for (CheckResult& check : before) check.name = "prefix:" + check.name;
-  result = validate_slices(spec, bound_, *scratch_, platform_, options_);
+  result = validate_slices(spec, bound_, scratch_, platform_, options_);
   result.checks.insert(result.checks.begin(), std::make_move_iterator(before.begin()),
                        std::make_move_iterator(before.end()));
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "kernelwright/suite/callable.hpp"
 #include "kernelwright/suite/request.hpp"
@@ -18,24 +20,31 @@ class TargetRunner {
   TargetRunner(const Target& target, const Request& request, const Platform& platform, int repeats,
                double memory_bytes);
 
+  // From now on the first passing case of each class, which is variant, dtypes and specialization,
+  // also goes through the class checks.
+  void check_classes() noexcept { checks_classes_ = true; }
+
   // Not applicable, skipped, or judged. Throws nothing that stems from the case.
   CaseResult run(const Case& spec);
   // Whether the implementation serves the problem.
   bool accepts(const Problem& problem) const { return bound_.accepts(problem); }
 
   BoundImplementation& bound() noexcept { return bound_; }
-  Scratch& scratch() noexcept { return *scratch_; }
+  Scratch& scratch() noexcept { return scratch_; }
 
  private:
   void judge(const Case& spec, CaseResult& result);
   void judge_slices(const Case& spec, CaseResult& result);
+  void check_class(const Case& spec, CaseResult& result);
 
   const Platform& platform_;
   const CfgPins pins_;
-  std::unique_ptr<Scratch> scratch_;
+  Scratch scratch_;
   BoundImplementation bound_;
   ValidateOptions options_;
   double memory_bytes_;
+  bool checks_classes_ = false;
+  std::set<std::string> classes_;  // seen
 };
 
 }  // namespace kw::suite

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "kernelwright/suite/content.hpp"
 #include "kernelwright/suite/element.hpp"
 #include "kernelwright/suite/forward_link.hpp"
 
@@ -17,6 +18,8 @@ std::string why_whole(const Problem& problem, const Catalog& catalog) {
     const Parameter& parameter = problem.contract->parameters[operand.parameter];
     if (operand.role == Role::kMutated)
       return fmt::format("the call changes its input '{}'", operand.name);
+    if (!content_text(problem, operand).empty())
+      return fmt::format("the values of '{}' depend on one another", operand.name);
     if (operand.is_read() && !operand.spec.contiguous &&
         self_overlaps(view_of(operand.spec, nullptr)))
       return fmt::format("elements of '{}' share memory", operand.name);

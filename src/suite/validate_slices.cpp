@@ -72,6 +72,7 @@ class SliceValidation {
     each_output(
         [&](GuardedTensor& tensor, const Operand&) { tensor.poison_on_device(poison, nullptr); });
     scratch_.arm(workspace, poison);
+    const LentScratch lent(callable_, scratch_);
     const auto arguments = make_arguments(spec_.problem, placed_.views());
     if (const Status status = callable_.call(*arguments); !status) {
       checks_.reject("launch", reason_of(status), last_message());
@@ -83,6 +84,8 @@ class SliceValidation {
         checks_.reject("canary:" + placed_.operands()[i].name, Reason::kOobWrite,
                        "written outside the tensor: " + *where);
     }
+    if (const auto where = scratch_.overrun())
+      checks_.reject("canary:workspace", Reason::kOobWrite, "written outside: " + *where);
     if (const auto where = scratch_.unclean())
       checks_.reject("workspace", Reason::kUndeclaredMutation, *where);
     return !checks_.failed();

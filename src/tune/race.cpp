@@ -59,7 +59,7 @@ Race::Race(const suite::Case& spec, const suite::Platform& platform)
 void Race::enter(Runner& runner) {
   suite::BoundImplementation& bound = runner.target->bound();
   const WorkspaceSize workspace = bound.prepare(spec_.problem);
-  if (begin_ == nullptr) return runner.target->scratch().arm(workspace, 0);
+  if (begin_ == nullptr) return;
   // The same for every geometry, so that what graphs have captured stays where it is.
   if (workspace.bytes > 0)
     platform_.device.reserve_workspace(stream_.handle(), workspace.bytes, workspace.zeroed_bytes);

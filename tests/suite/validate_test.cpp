@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/suite/checks/page_guard.hpp"
 #include "kernelwright/suite/inputs.hpp"
 #include "kernelwright/suite/runner.hpp"
 #include "suite/support/host_device.hpp"
@@ -96,6 +97,10 @@ TEST(Validate, ReportsWhatItMeasured) {
   EXPECT_GT(result.trust, 100);
   std::vector<std::string> names;
   for (const CheckResult& check : result.checks) names.push_back(check.name);
+  if (has_page_guards()) {
+    EXPECT_EQ(names.front(), "pages");
+    names.erase(names.begin());
+  }
   EXPECT_EQ(names, (std::vector<std::string>{"memory", "oracle:y", "oracle:total", "trust",
                                              "repeat", "batch", "empty"}));
   EXPECT_EQ(result.repro,
@@ -125,6 +130,19 @@ TEST(Validate, ABackwardGetsWhatItsForwardSaved) {
   }
 }
 
+// As a callable that no child process may call.
+class InProcess final : public Callable {
+ public:
+  explicit InProcess(Callable& inner) : inner_(inner) {}
+  bool accepts(const Problem& problem) const override { return inner_.accepts(problem); }
+  WorkspaceSize prepare(const Problem& problem) override { return inner_.prepare(problem); }
+  void set_workspace(WorkspaceSource* source) noexcept override { inner_.set_workspace(source); }
+  Status call(const Arguments& arguments) noexcept override { return inner_.call(arguments); }
+
+ private:
+  Callable& inner_;
+};
+
 struct Expected {
   Sabotage sabotage;
   Reason reason;
@@ -145,12 +163,20 @@ TEST_P(Saboteur, IsCaught) {
     y.contiguous = false;
     y.strides = {80, 1};
   }
-  const CaseResult result = bench.runner->run({problem, expected.fill, 1});
+  const Case spec{problem, expected.fill, 1};
+  CaseResult result = bench.runner->run(spec);
   EXPECT_EQ(status_name(result.status), status_name(expected.status)) << result.message;
+  EXPECT_EQ(reason_name(result.reason), reason_name(expected.reason)) << result.message;
+  EXPECT_FALSE(result.repro.empty());
+  if (result.message.substr(0, 5) == "pages") {
+    // The page guards were first; without them another check finds the same.
+    InProcess callable(bench.runner->bound());
+    result = validate(spec, callable, bench.runner->scratch(), bench.device, bench.catalog,
+                      {5, true, true});
+  }
   EXPECT_EQ(reason_name(result.reason), reason_name(expected.reason)) << result.message;
   EXPECT_EQ(result.message.substr(0, std::string(expected.check).size()), expected.check)
       << result.message;
-  EXPECT_FALSE(result.repro.empty());
 }
 
 constexpr const char* kFloat = "affine/one x=f32[16,64] gain=f32[64]";

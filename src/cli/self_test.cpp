@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernelwright/cli/self_test.hpp"
+
+#include <fmt/format.h>
+
+#include "kernelwright/base/fail.hpp"
+#include "kernelwright/cli/progress.hpp"
+#include "kernelwright/cli/table.hpp"
+#include "kernelwright/suite/selftest/self_test.hpp"
+
+namespace kw::cli {
+namespace {
+
+using suite::SelfTestRow;
+
+// The self-test has problems of its own; a flag that would choose others is a misunderstanding.
+void require_alone(const Flags& flags) {
+  const bool chooses = !flags.operation.empty() || !flags.implementation.empty() ||
+                       !flags.problems.empty() || !flags.batch.empty() || !flags.fuzz.empty() ||
+                       !flags.variant.empty() || !flags.cfg.empty() || !flags.output.empty() ||
+                       !flags.device.empty() || !flags.dtype.empty() || !flags.fill.empty();
+  if (chooses) {
+    fail(Code::kInvalidArgument,
+         "--self-test judges numerics itself, by defects planted in operations of its own on "
+         "devices in software; it takes --quiet and --json beside it");
+  }
+}
+
+std::string check_of(const SelfTestRow& row) {
+  const suite::CaseResult& result = row.result;
+  return result.message.substr(0, result.message.find(": "));
+}
+
+void print_table(const suite::SelfTestReport& report, const Console& console) {
+  Table table({"", "defect", "what is wrong", "found as", "by the check"});
+  for (const SelfTestRow& row : report.rows) {
+    const Cell verdict = row.skipped  ? Cell("skipped", Style::kFaint)
+                         : row.killed ? Cell("killed", Style::kGood)
+                                      : Cell("LIVES", Style::kBad);
+    table.add({verdict, row.saboteur->name, row.saboteur->what,
+               row.skipped ? "needs page guards" : suite::reason_name(row.result.reason),
+               row.skipped ? std::string() : check_of(row)});
+  }
+  console.out << table.text(console.out_colour, 0) << '\n';
+}
+
+}  // namespace
+
+ExitCode run_self_test_command(const Flags& flags, Console& console) {
+  require_alone(flags);
+  suite::SelfTestReport report;
+  {
+    ProgressLine line(console, flags.quiet);
+    int done = 0;
+    report = suite::run_self_test("", [&](const SelfTestRow& row) {
+      line.show(fmt::format("defect {} of {}: {}", ++done, suite::saboteurs().size(),
+                            row.saboteur->name));
+    });
+  }
+  if (flags.json) {
+    console.out << suite::to_json(report);
+    return report.passed() ? ExitCode::kPassed : ExitCode::kCheckFailed;
+  }
+  if (!flags.quiet) print_table(report, console);
+  for (const SelfTestRow* row : report.survivors()) {
+    console.error(fmt::format("{} lives: {} {} {}", row->saboteur->name,
+                              suite::status_name(row->result.status),
+                              suite::reason_name(row->result.reason), row->result.message));
+  }
+  for (const SelfTestRow* row : report.false_alarms()) {
+    console.error(fmt::format("without a defect, {} fails: {}", row->saboteur->problem,
+                              row->control.message));
+  }
+  const int ran = static_cast<int>(report.rows.size()) - report.skipped();
+  console.out << fmt::format("kill rate {} of {} planted defects, {} false alarms\n",
+                             report.killed(), ran, report.false_alarms().size());
+  return report.passed() ? ExitCode::kPassed : ExitCode::kCheckFailed;
+}
+
+}  // namespace kw::cli

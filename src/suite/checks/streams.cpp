@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether all of a call lies in the stream that it was given, between what was enqueued before it
+// and what is enqueued after it, without the host having to wait.
+#include <thread>
+
+#include "kernelwright/suite/checks/class_checks.hpp"
+
+namespace kw::suite {
+namespace {
+
+using runtime::OwnedStream;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kHoldLimit{1000};
+constexpr int kLateRounds = 16;
+
+}  // namespace
+
+// [held][producer writes the inputs][call][consumer copies the outputs]. Work on another stream
+// reads poison, or is late for the consumer.
+void ClassChecks::stream() {
+  expected(0);
+  CallSet& calls = set(0);
+  const OwnedStream stream(device_);
+  callable_.reserve(stream.handle());
+  calls.spoil(nullptr);
+  device_.synchronize(nullptr);
+  const auto hold = device_.hold(stream.handle(), kHoldLimit);
+  calls.produce(stream.handle());
+  const Status status = callable_.call_on(calls.arguments(), stream.handle());
+  const bool waited = hold->expired();
+  calls.consume(stream.handle());
+  hold->release();
+  stream.synchronize();
+  throw_if_failed(status);
+  if (waited) {
+    reject("stream", Reason::kSyncsHost,
+           "the call waited for its stream, which was held until it would return");
+    return;
+  }
+  if (right(0, calls.consumed())) return pass("stream");
+  // Late work shows when everything has calmed down.
+  std::this_thread::sleep_for(milliseconds(20));
+  device_.synchronize(nullptr);
+  if (right(0, calls.current())) {
+    reject("stream", Reason::kEscapedWork,
+           "a consumer on the same stream saw the outputs before they were written");
+  } else {
+    reject("stream", Reason::kWrongStream,
+           "the call did not see what a producer on the same stream wrote before it");
+  }
+}
+
+// The default stream is held: what touches it does not come to an end.
+void ClassChecks::busy_default_stream() {
+  expected(0);
+  CallSet& calls = set(0);
+  const OwnedStream stream(device_);
+  callable_.reserve(stream.handle());
+  calls.spoil(nullptr);
+  device_.synchronize(nullptr);
+  const auto hold = device_.hold(nullptr, kHoldLimit);
+  calls.produce(stream.handle());
+  const Status status = callable_.call_on(calls.arguments(), stream.handle());
+  calls.consume(stream.handle());
+  stream.synchronize();
+  const bool waited = hold->expired();
+  hold->release();
+  device_.synchronize(nullptr);
+  throw_if_failed(status);
+  if (waited) {
+    reject("busy_default_stream", Reason::kSyncsHost, "the call waited for the default stream");
+  } else if (!right(0, calls.consumed())) {
+    reject("busy_default_stream", Reason::kWrongStream,
+           "the outputs are wrong while the default stream is held");
+  } else {
+    pass("busy_default_stream");
+  }
+}
+
+// Calls directly behind their producers, again and again, with nothing between that waits.
+void ClassChecks::late_producers() {
+  expected(0);
+  expected(1);
+  const OwnedStream stream(device_);
+  callable_.reserve(stream.handle());
+  for (int round = 0; round < kLateRounds; ++round) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      set(i).spoil(stream.handle());
+      set(i).produce(stream.handle());
+      throw_if_failed(callable_.call_on(set(i).arguments(), stream.handle()));
+      set(i).consume(stream.handle());
+    }
+    stream.synchronize();
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (right(i, set(i).consumed())) continue;
+      reject("late_producers", Reason::kProducerRace,
+             "a call directly behind the producer of its inputs is wrong at times");
+      return;
+    }
+  }
+  pass("late_producers");
+}
+
+}  // namespace kw::suite

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether numerics finds what is planted: every saboteur through the same runner, checks and gates
+// as any implementation, on devices in software; and, as controls, the same cases without a defect.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/selftest/sabotage.hpp"
+
+namespace kw::suite {
+
+struct SelfTestRow {
+  const Saboteur* saboteur = nullptr;
+  CaseResult result;     // of the sabotaged implementation
+  CaseResult control;    // of the right one on the same case
+  bool killed = false;   // failed, and with one of the saboteur's codes
+  bool skipped = false;  // this build cannot run it: no page guards
+};
+
+struct SelfTestReport {
+  std::vector<SelfTestRow> rows;
+
+  int killed() const noexcept;
+  int skipped() const noexcept;
+  // Saboteurs that live, and controls that do not.
+  std::vector<const SelfTestRow*> survivors() const;
+  std::vector<const SelfTestRow*> false_alarms() const;
+  bool passed() const { return !rows.empty() && survivors().empty() && false_alarms().empty(); }
+};
+
+// `only`: the name of one saboteur; empty: all. Throws Error(kNotFound) for an unknown one.
+SelfTestReport run_self_test(const std::string& only = "",
+                             const std::function<void(const SelfTestRow&)>& progress = {});
+
+// {"schema": "kw.self_test/1", "killed", "of", "false_alarms", "defects": [{name, what, problem,
+// killed, reason, message}]}
+std::string to_json(const SelfTestReport& report);
+
+}  // namespace kw::suite
