@@ -14,7 +14,7 @@
 namespace kw::suite {
 namespace {
 
-constexpr double kPagesBytes = 256e6, kPagesSeconds = 60;
+constexpr double kPagesBytes = 256e6, kPagesSeconds = 20;
 constexpr std::uint64_t kReplaySeed = 0x9e3779b9;  // far from the seeds of neighbouring cases
 
 class Validation {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/suite/checks/page_guard.hpp"
 
+#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -76,9 +77,9 @@ class Mapping {
 void hide(const runtime::Buffer& memory) {
   const std::size_t page = page_bytes();
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory.data()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory.data()) +
-                    static_cast<std::size_t>(memory.bytes())) /
-                   page * page;
+  const auto end =
+      (reinterpret_cast<std::uintptr_t>(memory.data()) + static_cast<std::size_t>(memory.bytes())) /
+      page * page;
   if (end > begin) ::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_NONE);
 }
 
@@ -157,6 +158,9 @@ class MappedScratch final : public WorkspaceSource {
   ::sigaction(SIGSEGV, &action, nullptr);
   ::sigaction(SIGBUS, &action, nullptr);
 
+  // No threads of its own: a team that its parent has just let go of may still be leaving, and hold
+  // a lock, at the moment of the fork (4 of 453 children hung).
+  omp_set_max_active_levels(0);
   callable.set_workspace(&scratch);
   static_cast<void>(callable.call(*make_arguments(problem, views)));
   ::_exit(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call in a child process, between unmapped pages: reads outside a tensor fault there, as do
-// writes to an input that would be put back, and crashes cost the child alone.
+// writes to an input that would be put back, and crashes cost the child alone. It has one thread.
 #pragma once
 
 #include <optional>
