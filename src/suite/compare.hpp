@@ -51,6 +51,9 @@ struct OutputMetrics {
   std::array<std::int64_t, 8> ulp_histogram{};
   std::vector<WorstElement> worst;  // up to 10, largest excess over the element bound first
   double trust = 0;                 // 0: not measured
+  // unrounded_nrmse in units of that of the reference at the problem's own dtypes: what eager code
+  // of the same precision loses. 0: not measured.
+  double versus_eager = 0;
 };
 
 struct Comparison {

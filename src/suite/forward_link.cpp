@@ -7,7 +7,7 @@ namespace kw::suite {
 namespace {
 
 // The forward call whose outputs `backward` receives.
-Problem forward_problem(const Contract& forward, const Problem& backward) {
+Problem saving_forward(const Contract& forward, const Problem& backward) {
   Problem problem = make_problem(forward, backward.variant_name());
   for (std::size_t i = 0; i < forward.parameters.size(); ++i) {
     const Parameter& parameter = forward.parameters[i];
@@ -29,6 +29,22 @@ Problem forward_problem(const Contract& forward, const Problem& backward) {
 
 }  // namespace
 
+Problem main_forward(const Contract& forward, const Problem& backward) {
+  Problem problem = make_problem(forward, backward.variant_name());
+  for (std::size_t i = 0; i < forward.parameters.size(); ++i) {
+    const Parameter& parameter = forward.parameters[i];
+    if (!parameter.in_variant(backward.variant_name())) continue;
+    const int other = backward.contract->find_parameter(parameter.name);
+    if (parameter.role == Role::kOutput) {
+      problem.values[i].tensor.present = !parameter.is_optional;
+      problem.values[i].tensor.rank = -1;
+    } else if (other >= 0) {
+      problem.values[i] = backward.values[static_cast<std::size_t>(other)];
+    }
+  }
+  return dense(problem);
+}
+
 const Operation* find_forward(const Catalog& catalog, std::string_view operation) noexcept {
   for (const Operation& candidate : catalog.operations()) {
     if (candidate.contract->backward == operation) return &candidate;
@@ -47,7 +63,7 @@ bool is_saved_output(const Contract& forward, const Parameter& parameter,
 std::vector<SavedOutput> run_forward(const Operation& forward, const Problem& backward,
                                      std::span<const std::vector<double>> inputs,
                                      const Catalog& catalog) {
-  const Problem call = forward_problem(*forward.contract, backward);
+  const Problem call = saving_forward(*forward.contract, backward);
   const std::vector<Operand> operands = operands_of(call), given = operands_of(backward);
   std::vector<std::vector<double>> values(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {

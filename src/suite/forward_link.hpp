@@ -17,6 +17,9 @@ const Operation* find_forward(const Catalog& catalog, std::string_view operation
 // Whether the forward computes this input of a backward.
 bool is_saved_output(const Contract& forward, const Parameter& parameter, std::string_view variant);
 
+// The forward call on the inputs of `backward`, with all outputs that are not optional.
+Problem main_forward(const Contract& forward, const Problem& backward);
+
 struct SavedOutput {
   std::size_t parameter;  // of the backward
   DenseTensor tensor;

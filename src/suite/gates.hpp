@@ -43,6 +43,8 @@ struct Gates {
 inline constexpr double kMaxBiasDeviations = 6;
 inline constexpr double kMaxBias = 0.06;
 inline constexpr double kMinTrust = 100;
+// Of versus_eager: 16-bit storage, normal inputs.
+inline constexpr double kMaxVersusEager = 1.10;
 
 Gates gates_for(const OutputTraits& traits);
 

@@ -16,6 +16,7 @@ namespace {
 
 // Fewer elements cannot tell a copied or shuffled output from the right one.
 constexpr std::int64_t kMinTrustElements = 64;
+constexpr std::int64_t kMinEagerElements = 4096;  // chance then moves a ratio of errors by 1 %
 
 // Longest sum behind an element of `output`: the product of an input's dimensions whose symbols the
 // output does not have. Batch dimensions count apart.
@@ -87,6 +88,19 @@ double trust_in(const Operand& operand, const std::vector<Operand>& operands,
     trust = std::min(trust, trust_of(inputs[i], exact, gates));
   }
   return trust;
+}
+
+// Where there are enough elements for a ratio of two errors to mean something.
+double versus_eager(const OutputMetrics& metrics, std::span<const double> exact,
+                    std::span<const double> steps) {
+  if (metrics.elements < kMinEagerElements) return 0;
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!std::isfinite(exact[i]) || !std::isfinite(steps[i])) continue;
+    error += (steps[i] - exact[i]) * (steps[i] - exact[i]);
+    norm += exact[i] * exact[i];
+  }
+  return error > 0 && norm > 0 ? metrics.unrounded_nrmse / std::sqrt(error / norm) : 0;
 }
 
 }  // namespace
@@ -172,6 +186,22 @@ Judgement judge_outputs(const Case& spec, PlacedTensors& placed,
       comparison.metrics.trust = trust_in(operand, operands, inputs, expectation.exact,
                                           expectation.row_width, expectation.independent, gates[i]);
       trust = std::min(trust, comparison.metrics.trust);
+    }
+    if (is_random(spec.fill) && comparison.failures.empty() && traits[i].random &&
+        dtype_bytes(operand.spec.dtype) == 2 && !gates[i].bitwise_value) {
+      if (steps.empty()) steps = oracle.run(dense(problem), inputs);
+      comparison.metrics.versus_eager =
+          versus_eager(comparison.metrics, expectation.exact, steps[i].values());
+      if (comparison.metrics.versus_eager > kMaxVersusEager) {
+        judgement.checks.push_back(
+            {"eager:" + operand.name,
+             false,
+             Reason::kNumericMismatch,
+             fmt::format("{:.2f} times the error of plain code of the same precision; {:.2f} is "
+                         "allowed",
+                         comparison.metrics.versus_eager, kMaxVersusEager),
+             {}});
+      }
     }
     judgement.outputs.push_back(std::move(comparison.metrics));
   }

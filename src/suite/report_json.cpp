@@ -76,6 +76,7 @@ Json output_of(const OutputMetrics& m) {
           {"ulp_histogram", m.ulp_histogram},
           {"frac_exact", number(m.exact_share)},
           {"bias_z", number(m.bias_z)},
+          {"versus_eager", number(m.versus_eager)},
           {"nonfinite_expected", m.nonfinite_expected},
           {"nonfinite_got", m.nonfinite_got},
           {"trust", number(m.trust)},

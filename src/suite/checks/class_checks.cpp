@@ -26,6 +26,7 @@ ClassChecks::ClassChecks(const Case& spec, Callable& callable, const Platform& p
 // spoils both; a capture before the first launch as one.
 const std::vector<ClassChecks::Entry>& ClassChecks::table() {
   static const std::vector<Entry> kTable{
+      {"oracle", false, &ClassChecks::oracle},
       {"decisions", false, &ClassChecks::decisions},
       {"fresh", false, &ClassChecks::fresh},
       {"placement", false, &ClassChecks::placement},

@@ -52,6 +52,8 @@ class ClassChecks {
   void wrong_arguments();
   // checks/decisions.cpp: the pure functions.
   void decisions();
+  // checks/oracle.cpp: what all of it rests on.
+  void oracle();
 
   // Sets with the inputs of seed, seed + kFreshSeed, ...; made when first asked for.
   CallSet& set(std::size_t i);

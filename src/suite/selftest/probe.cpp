@@ -52,6 +52,7 @@ void AffineBackwardArgs::visit(Recorder& v) {
   v.input("gain", gain, "[C]", "T", "factor of each column");
   v.input("total", total, "[C]", "acc(T)", "as saved by the forward");
   v.output("dx", dx, "[*, C]", "T", "gradient of x");
+  v.output("dgain", dgain, "[C]", "T", "gradient of gain");
   v.scalar("bias", bias, "as in the forward").range(-2, 2);
 }
 

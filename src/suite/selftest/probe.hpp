@@ -4,7 +4,7 @@
 //   affine          y = x * gain + bias; total = sum of x over rows. Variant `one` rounds once,
 //   `two`
 //                   rounds the product first
-//   affine_backward dx = dy * gain + total, with `total` as the forward saved it
+//   affine_backward dx = dy * gain; dgain = sum of dy * x over rows; is also given `total`
 //   gather          y[i] = x[index[i]], a movement
 //   update          state = state + x, in place
 #pragma once
@@ -23,7 +23,7 @@ struct AffineArgs {
 };
 
 struct AffineBackwardArgs {
-  TensorView dy, x, gain, total, dx;
+  TensorView dy, x, gain, total, dx, dgain;
   double bias = 0.5;
 
   void visit(Recorder& v);

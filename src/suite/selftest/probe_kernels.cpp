@@ -213,7 +213,8 @@ std::vector<double> column_sums(const ProbePlan& plan, const std::vector<double>
     if (plan.is(Sabotage::kNarrowAccumulator)) sum = round_to(DType::kBF16, sum);
   };
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (plan.is(Sabotage::kDropsContribution) && i / width == rows / 2) continue;
+    const bool drops = plan.is(Sabotage::kDropsContribution) || plan.is(Sabotage::kWrongGradient);
+    if (drops && i / width == rows / 2) continue;
     add(partials[i / width % kPartials * width + i % width], x[i]);
   }
   for (std::size_t i = 0; i < partials.size(); ++i) add(total[i % width], partials[i]);
@@ -241,16 +242,18 @@ void run_affine(const ProbePlan& plan, const AffineArgs& args, unsigned char* wo
 }
 
 void run_affine_backward(const ProbePlan& plan, const AffineBackwardArgs& args, unsigned char*) {
-  std::vector<double> dx = read_elements(args.dy);
-  const std::vector<double> gain = read_elements(args.gain), total = read_elements(args.total);
-  for (std::size_t i = 0; i < dx.size(); ++i) {
-    const std::size_t c = i % gain.size();
-    const double term = plan.is(Sabotage::kWrongGradient) ? 0 : total[c];
-    dx[i] = plan.self->reference ? dx[i] * gain[c] + term
-                                 : as_float(as_float(dx[i]) * as_float(gain[c]) + as_float(term));
+  const std::vector<double> dy = read_elements(args.dy), x = read_elements(args.x),
+                            gain = read_elements(args.gain);
+  const std::size_t width = gain.size(), rows = width == 0 ? 0 : dy.size() / width;
+  std::vector<double> dx(dy.size()), products(dy.size());
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    const double factor = gain[i % width];
+    dx[i] = plan.self->reference ? dy[i] * factor : as_float(as_float(dy[i]) * as_float(factor));
+    products[i] = plan.self->reference ? dy[i] * x[i] : as_float(as_float(dy[i]) * as_float(x[i]));
     if (plan.is(Sabotage::kNegatedGradient)) dx[i] = -dx[i];
   }
   write_elements(args.dx, dx);
+  write_elements(args.dgain, column_sums(plan, products, rows, width));
 }
 
 void run_gather(const ProbePlan& plan, const GatherArgs& args, unsigned char*) {
