@@ -5,8 +5,7 @@ skips the dispatcher.)"""
 
 import torch
 
-from kernelwright import _library, _signature
-from kernelwright._calls import array_functions, unpacked
+from kernelwright import _library, _outputs, _signature
 
 
 class NoSecondDerivative(torch.autograd.Function):
@@ -60,93 +59,127 @@ def backward_call(link, device):
 def recorded(sig, device, function):
     """The call of a bound slot with autograd; parameters as the slot's."""
     link = _signature.gradient(sig.operation, sig.variant)
-    names = [name for name, _ in sig.positional]
-    outputs = [row for row in sig.rows
-               if row["role"] == "output" and _signature.in_variant(row, sig.variant)]
-    brought = [row["name"] for row in outputs]
-    optional = [row["name"] for row in outputs if row["optional"]]
-    gradients = [name for kind, name in link.sources if kind == "gradient"]
-    scalars = [row["name"] for row in sig.rows
-               if not _signature.is_tensor(row) and row["name"] in names]
-    tensors = [name for name in names if name not in scalars]
-    wants = [f"want_{name}" for name in optional]
+    scope = {"_f": function, "_unpacked": _outputs.unpacked, "_present": _outputs.present,
+             "_only_tensors": _only_tensors, "_grad_enabled": torch.is_grad_enabled,
+             **_outputs.names(device)}
 
-    # The forward: everything that backward reads is wanted.
-    made = [row["name"] for row in outputs
-            if not row["optional"] or row["name"] in link.saved]
-    asked = {name: "True" if name in link.saved else f"want_{name}" for name in optional}
-    crossing = [asked.get(row["name"], "None") if row["role"] == "output"
-                else row["name"] if _signature.in_variant(row, sig.variant) else "None"
-                for row in sig.rows]
-    extra = [name for name in optional if name not in made]  # present only if wanted
-    returned = [name for name in brought if name not in optional]
-    lines = ["@staticmethod", f"def forward(ctx, {', '.join(names + wants)}):",
-             f"    r = _f({', '.join(crossing)})"]
-    if len(brought) == 1:
-        lines.append(f"    {made[0]} = r")
-    elif extra:
-        lines.append("    r = iter(_unpacked(r) if type(r) is _Array else (r,))")
-        lines += [f"    {name} = next(r)" if name in made
-                  else f"    {name} = next(r) if want_{name} else None" for name in brought]
-    elif len(made) == 1:
-        lines.append(f"    {made[0]} = r")
-    else:
-        lines.append(f"    {', '.join(made)} = {', '.join(f'_item(r, {i})' for i in range(len(made)))}")
-    lines.append(f"    ctx.save_for_backward({', '.join(tensors + list(link.saved))})")
-    lines.append(f"    ctx.scalars = ({', '.join(scalars)}{',' if scalars else ''})")
-    rest = [name for name in brought if name not in gradients]
-    for name in rest:
-        condition = f"want_{name}" if name in optional else "True"
-        lines.append(f"    if {condition}: ctx.mark_non_differentiable({name})")
-    if optional:
-        lines.append(f"    if {' or '.join(wants)}:")
-        lines.append("        return (" + ", ".join(returned) + ("," if returned else "") + ") + "
-                     + " + ".join(f"(({name},) if want_{name} else ())" for name in optional))
-    lines.append("    return " + ", ".join(returned))
+    def bind_backward():
+        scope["_b"] = backward_call(link, device)
 
-    # The backward: gradients of the outputs in, gradients of the inputs out.
-    lines += ["@staticmethod",
-              f"def backward(ctx, {', '.join(f'd_{name}=None' for name in brought)}):",
-              f"    {', '.join(tensors + list(link.saved))}, = ctx.saved_tensors"]
-    if scalars:
-        lines.append(f"    {', '.join(scalars)}, = ctx.scalars")
-    lines.append("    need = ctx.needs_input_grad")
-    spelled = {"gradient": lambda n: f"d_{n}", "input": lambda n: n, "output": lambda n: n,
-               "want": lambda n: f"need[{names.index(n)}]", "none": lambda _: "None"}
-    arguments = [spelled[kind](name) for kind, name in link.sources]
-    places = [i for i, (kind, _) in enumerate(link.sources) if kind == "gradient"]
-    lines.append(f"    r = _retry(_backward(), ({', '.join(arguments)}), {places})")
-    lines.append("    r = iter(_unpacked(r) if type(r) is _Array else (r,))")
-    results = [name for kind, name in link.sources if kind == "want"]
-    lines += [f"    g_{name} = next(r) if need[{names.index(name)}] else None" for name in results]
-    returned = [f"g_{name}" if name in results else "None" for name in names] + ["None"] * len(wants)
-    lines.append("    if _grad_enabled():")
-    lines.append(f"        {', '.join(f'g_{n}' for n in results)}, = _sealed("
-                 f"({', '.join(f'g_{n}' for n in results)},), "
-                 f"({', '.join(tensors)}, {', '.join(f'd_{n}' for n in gradients)}))")
-    lines.append(f"    return {', '.join(returned)}")
-
-    import tvm_ffi
-    held = []
-
-    def backward():
-        if not held:
-            held.append(backward_call(link, device))
-        return held[0]
-    scope = {"_f": function, "_backward": backward, "_retry": dense_retry, "_Array": tvm_ffi.Array,
-             "_item": array_functions()[0], "_unpacked": unpacked,
-             "_grad_enabled": torch.is_grad_enabled,
-             "_sealed": lambda g, i: sealed(link.backward.label, g, i)}
+    def seal(gradients, inputs):
+        return sealed(link.backward.label, gradients, inputs)
+    scope.update(_bind_backward=bind_backward, _sealed=seal, _b=None)
+    lines = _forward(sig, link) + _backward(sig, link)
     exec("\n".join(lines), scope)  # pylint: disable=exec-used
-    apply = type("Recorded", (torch.autograd.Function,),
-                 {"forward": scope["forward"], "backward": scope["backward"]}).apply
+    made = type("Recorded", (torch.autograd.Function,),
+                {"forward": staticmethod(scope["forward"]),
+                 "backward": staticmethod(scope["backward"])})
 
-    body = [f"def call({', '.join(names + wants + brought)}):"]
-    if brought:
-        body.append(f"    if {' or '.join(f'{name} is not None' for name in brought)}:")
-        body.append("        raise ValueError(_message)")
-    body.append(f"    return _apply({', '.join(names + wants)})")
-    scope.update(_apply=apply, _message=f"{sig.label}: outputs cannot be brought along while "
-                 f"gradients are recorded; leave out {', '.join(brought)}, or use torch.no_grad()")
+    wants, always = _order(sig)
+    brought = [row["name"] for row in _outputs.rows(sig)]
+    passed = ", ".join(_inputs(sig) + [f"want_{name}" for name in wants])
+    body = [f"def call({', '.join(name for name, _ in sig.positional + sig.keywords)}):",
+            f"    if not ({' is '.join(brought)} is None):",
+            "        raise ValueError(_message)",
+            "    apply = _general if _transformed() else _apply"]
+    if wants:
+        body += [f"    if {' or '.join(f'want_{name}' for name in wants)}:",
+                 f"        {', '.join(always + wants)}, = apply({passed})",
+                 f"        return _present({', '.join(brought)})"]
+    body.append(f"    return apply({passed})")
+    # Function.apply is a Python function around this one. It takes 4 of 11 us (Xeon, 2.5 GHz), for
+    # functorch's sake; where a transform of functorch is active, it is what is called.
+    apply = super(torch.autograd.Function, made).apply
+    scope.update(_apply=apply, _general=made.apply, _message=f"{sig.label}: outputs cannot be brought "
+                 f"along while gradients are recorded; leave out {', '.join(brought)}, or use "
+                 f"torch.no_grad()", _transformed=torch._C._are_functorch_transforms_active)
     exec("\n".join(body), scope)  # pylint: disable=exec-used
     return scope["call"]
+
+
+def _only_tensors(*outputs):
+    return [each for each in outputs if each is not None]
+
+
+def _inputs(sig):
+    outputs = {row["name"] for row in sig.rows if row["role"] == "output"}
+    return [name for name, _ in sig.positional + sig.keywords
+            if name not in outputs and not name.startswith("want_")]
+
+
+def _order(sig):
+    """Names of the outputs that are asked for, and of the others: autograd sees the latter first, and
+    the former only if there is one."""
+    rows = _outputs.rows(sig)
+    return ([row["name"] for row in rows if row["optional"]],
+            [row["name"] for row in rows if not row["optional"]])
+
+
+def _kept(sig, link):
+    """Names of tensors and scalars that the backward reads; what it does not read is not kept."""
+    read = [name for kind, name in link.sources if kind in ("input", "output")]
+    tensors = [row["name"] for row in sig.rows if row["name"] in read and _signature.is_tensor(row)]
+    return tensors, [name for name in read if name not in tensors]
+
+
+def _forward(sig, link):
+    """Everything that the backward reads is wanted."""
+    wants, always = _order(sig)
+    tensors, scalars = _kept(sig, link)
+    made = {name: f"want_{name}" for name in wants if name not in link.saved}
+    lines = [f"def forward(ctx, {', '.join(_inputs(sig) + [f'want_{name}' for name in wants])}):",
+             *_indented(_outputs.statements(sig, "_f", made)),
+             f"    ctx.save_for_backward({', '.join(tensors)})"]
+    if scalars:
+        lines.append(f"    ctx.scalars = {', '.join(scalars)},")
+    with_gradient = {name for kind, name in link.sources if kind == "gradient"}
+    fixed = [name for name in always if name not in with_gradient]
+    if wants:
+        lines.append(f"    if {' or '.join(f'want_{name}' for name in wants)}:")
+        if len(wants) > 1:
+            lines += [f"        if not want_{name}: {name} = None" for name in wants
+                      if name not in made]
+        rest = fixed + [name for name in wants if name not in with_gradient]
+        if rest:
+            lines.append(f"        ctx.mark_non_differentiable(*_only_tensors({', '.join(rest)}))")
+        lines.append(f"        return {', '.join(always + wants)},")
+    if fixed:
+        lines.append(f"    ctx.mark_non_differentiable({', '.join(fixed)})")
+    return lines + [f"    return {', '.join(always)}"]
+
+
+def _backward(sig, link):
+    """Gradients of the outputs in, gradients of the inputs out; variables are named as in the
+    backward's contract."""
+    names, back = _inputs(sig), link.backward
+    wants, always = _order(sig)
+    tensors, scalars = _kept(sig, link)
+    given = {name: row["name"] for row, (kind, name) in zip(back.rows, link.sources)
+             if kind == "gradient"}
+    lines = ["def backward(ctx, *gradients):", "    if _b is None: _bind_backward()"]
+    for place, name in enumerate(always + wants):
+        if name in given:
+            lines.append(f"    {given[name]} = gradients[{place}]" +
+                         (f" if len(gradients) > {place} else None" if name in wants else ""))
+    if tensors:
+        lines.append(f"    {', '.join(tensors)}, = ctx.saved_tensors")
+    if scalars:
+        lines.append(f"    {', '.join(scalars)}, = ctx.scalars")
+    lines.append("    _need = ctx.needs_input_grad")
+    wanted, made = {}, {}
+    for row, (kind, name) in zip(back.rows, link.sources):
+        if kind == "none":
+            lines.append(f"    {row['name']} = None")
+        elif kind == "want":
+            wanted[row["name"]] = f"_need[{names.index(name)}]"
+            made[name] = row["name"]
+    lines += _indented(_outputs.statements(back, "_b", wanted, retried=list(given.values())))
+    results = ", ".join(made.values())
+    lines += ["    if _grad_enabled():",
+              f"        {results}, = _sealed(({results},), ({', '.join([*tensors, *given.values()])},))"]
+    returned = [made.get(name, "None") for name in names] + ["None"] * len(wants)
+    return lines + [f"    return {', '.join(returned)}"]
+
+
+def _indented(lines):
+    return [f"    {line}" for line in lines]

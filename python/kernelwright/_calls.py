@@ -5,7 +5,7 @@ the contract's table, so that a call is that function and one crossing."""
 import functools
 import sys
 
-from kernelwright import _signature
+from kernelwright import _outputs, _signature
 
 
 class _NoTensor:
@@ -54,65 +54,60 @@ def _written(operation, variant, device, function):
     first, is_list = _signature.first_tensor(sig)
     if device.startswith("cuda"):
         function.release_gil = False  # a launch is shorter than another thread's turn
-    scope = {"_f": function, "_Tensor": _NoTensor, "_Parameter": _NoTensor}
     names = [name for name, _ in sig.positional + sig.keywords]
     passed = ", ".join(f"{name}={name}" for name in names)
-    crossing = ", ".join(sig.crossing())
-    lines = [f"def __call__(self, {sig.parameters()}):"]
+    wanted = {row["name"]: f"want_{row['name']}" for row in _outputs.rows(sig) if row["optional"]}
+    lines = [f"def __call__(self, {sig.parameters()}):",
+             f"    t = type({first}[0] if {first} else None)" if is_list else
+             f"    t = type({first})",
+             "    if t is _Tensor or t is _Parameter:",
+             "        if _compiling():",
+             f"            return _traced({passed})"]
     link = _signature.gradient(operation, variant)
-    lines.append(f"    t = type({first}[0] if {first} else None)" if is_list else
-                 f"    t = type({first})")
-    lines.append("    if t is _Tensor or t is _Parameter:")
-    lines.append("        if _compiling():")
-    lines.append(f"            return _traced({passed})")
     if link is not None:
         optional = {row["name"] for row in sig.rows if row["optional"]}
         # Only the first is known to be a tensor; what else is wrong, the crossing says better.
         needs = " or ".join(f"{name}.requires_grad" if name == first and name not in optional
                             else f"getattr({name}, 'requires_grad', False)"
                             for name in link.differentiable)
-        lines.append(f"        if _grad_enabled() and ({needs}):")
+        lines.append(f"        if ({needs}) and _grad_enabled():")
         lines.append(f"            return _recorded({', '.join(names)})")
-    if _count_tensors(sig) > 1 or is_list:
-        lines.append(f"        r = _f({crossing})")
-        lines.append("        return _unpacked(r) if type(r) is _Array else r")
-    else:
-        lines.append(f"        return _f({crossing})")
+    made = _outputs.allocations(sig) is not None
+    call = _outputs.statements(sig, "_f", wanted, brought=True)
+    lines += [f"        {line}" for line in (_guarded(call, passed) if made else call)]
+    lines.append(f"        return {_outputs.returned(sig, wanted)}")
     lines.append(f"    return _other({passed})")
+    scope = {"_f": function, "_Tensor": _NoTensor, "_Parameter": _NoTensor,
+             "_unpacked": _outputs.unpacked, "_present": _outputs.present}
     exec("\n".join(lines), scope)  # pylint: disable=exec-used
-    call = scope["__call__"]
-    call.__doc__ = documentation(operation, variant)
-    call.__qualname__ = f"OpSlot[{sig.label}].__call__"
-    raw = eval(f"lambda {sig.parameters()}: _f({crossing})", scope)  # pylint: disable=eval-used
-    scope.update(_array_names())
+    written = scope["__call__"]
+    written.__doc__ = documentation(operation, variant)
+    written.__qualname__ = f"OpSlot[{sig.label}].__call__"
+    raw = eval(f"lambda {sig.parameters()}: _f({', '.join(sig.crossing())})",  # pylint: disable=eval-used
+               scope)
     scope["_other"] = functools.partial(_other, scope, sig, device, raw, first, is_list)
+    scope["_raw"] = functools.partial(_raw, sig, raw)
     if "torch" in sys.modules:
         use_torch(scope, sig, device)
-    return call
+    return written
 
 
-def _count_tensors(sig):
-    return sum(1 for row in sig.rows
-               if row["role"] == "output" and _signature.in_variant(row, sig.variant))
+def _guarded(lines, passed):
+    """Allocations read shapes before anything is checked: if they cannot, the crossing says why."""
+    *allocations, call = lines
+    return ["try:", *(f"    {line}" for line in allocations),
+            "except (AttributeError, IndexError, TypeError, ValueError):",
+            f"    return _raw({passed})", call]
 
 
-@functools.cache
-def array_functions():
-    """Element and size of an array of outputs. Array's own iterator takes 15 us for two tensors,
-    these 6 (Xeon, 2.5 GHz)."""
-    import tvm_ffi
-    return tvm_ffi.get_global_func("ffi.ArrayGetItem"), tvm_ffi.get_global_func("ffi.ArraySize")
-
-
-def unpacked(array):
-    """An array of outputs as a tuple."""
-    element, size = array_functions()
-    return tuple([element(array, index) for index in range(size(array))])
-
-
-def _array_names():
-    import tvm_ffi
-    return {"_Array": tvm_ffi.Array, "_unpacked": unpacked}
+def _raw(sig, function, **arguments):
+    """A call whose outputs the crossing allocates, beside those brought along; as a tuple."""
+    result = function(**arguments)
+    brought = {row["name"]: arguments[row["name"]] for row in _outputs.rows(sig)}
+    missing = [row["name"] for row in _outputs.rows(sig) if brought[row["name"]] is None
+               and (not row["optional"] or arguments[f"want_{row['name']}"])]
+    made = dict(zip(missing, _outputs.unpacked(result, len(missing))))
+    return _outputs.present(*[made.get(name, value) for name, value in brought.items()])
 
 
 def use_torch(scope, sig, device):
@@ -120,6 +115,7 @@ def use_torch(scope, sig, device):
     import torch
 
     from kernelwright import _autograd, _torch
+    scope.update(_outputs.names(device))
     scope["_Tensor"], scope["_Parameter"] = torch.Tensor, torch.nn.Parameter
     scope["_grad_enabled"] = torch.is_grad_enabled
     scope["_compiling"] = torch.compiler.is_dynamo_compiling
@@ -137,23 +133,20 @@ def _other(scope, sig, device, raw, first, is_list, **arguments):
         if scope["_Tensor"] is _NoTensor:  # PyTorch came after the slot was bound
             use_torch(scope, sig, device)
         return scope["_traced"](**arguments)  # through the dispatcher, which knows subclasses
-    return _native_result(raw(**arguments), value)
+    return _native_result(_raw(sig, raw, **arguments), value)
 
 
 def _native_result(result, like):
     """Outputs in the kind of `like`: numpy for numpy, else what TVM FFI made of them."""
     import tvm_ffi
     numpy = sys.modules.get("numpy")
+    is_numpy = numpy is not None and isinstance(like, numpy.ndarray)
 
     def single(item):
         if isinstance(item, tvm_ffi.Array):
             return [single(each) for each in item]
-        is_foreign = isinstance(item, tvm_ffi.Tensor)
-        return numpy.from_dlpack(item) if is_foreign and is_numpy else item
-    is_numpy = numpy is not None and isinstance(like, numpy.ndarray)
-    if isinstance(result, tvm_ffi.Array):
-        return tuple(single(each) for each in result)
-    return single(result)
+        return numpy.from_dlpack(item) if is_numpy and isinstance(item, tvm_ffi.Tensor) else item
+    return tuple(single(each) for each in result) if isinstance(result, tuple) else single(result)
 
 
 def documentation(operation, variant):

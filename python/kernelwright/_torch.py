@@ -8,9 +8,16 @@ import torch
 
 from kernelwright import _autograd, _control, _library, _signature
 
-_DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
+DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
            "bf16": torch.bfloat16, "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2,
            "i64": torch.int64, "i32": torch.int32, "u8": torch.uint8, "bool": torch.bool}
+
+
+def accumulator(dtype):
+    """What sums of `dtype` are kept in: the table's acc(T)."""
+    if dtype == torch.float64:
+        return dtype
+    return torch.float32 if dtype.is_floating_point else torch.int64
 
 
 def register():
@@ -168,12 +175,9 @@ def _infer(operation, variant, given):
     def dtype_of(row):
         term = row["dtypes"]["terms"][0]
         if term["kind"] == "fixed":
-            return _DTYPES[term["dtype"]]
+            return DTYPES[term["dtype"]]
         bound = dtypes[term["symbol"]]
-        if term["kind"] == "symbol":
-            return bound
-        return torch.float64 if bound == torch.float64 else \
-            torch.float32 if bound.is_floating_point else torch.int64
+        return bound if term["kind"] == "symbol" else accumulator(bound)
     return shape_of, dtype_of
 
 

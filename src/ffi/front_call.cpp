@@ -103,7 +103,6 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
                                    contract_.operation, contract_.parameters.size(), count));
   }
   Frame frame(contract_);
-  std::array<Any, 64> results;
   for (std::size_t i = 0; i < count; ++i) {
     const Parameter& parameter = contract_.parameters[i];
     const AnyView argument = arguments[static_cast<int>(i)];
@@ -113,10 +112,8 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
       continue;
     } else if (parameter.kind == Kind::kTensor) {
       read_tensor(frame, i, argument);
-      if (parameter.role == Role::kOutput) results[i] = argument;
     } else {
       read_list(frame, i, argument);
-      if (parameter.role == Role::kOutput) results[i] = argument;
     }
   }
   if (frame.first == nullptr) frame.device = {device_, 0};
@@ -130,14 +127,17 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
 
   const DLDevice where = dl_device(frame.device);
   runtime::Device& port = device(frame.device);
+  std::vector<Any> made;
   if (frame.wanted != 0) {
-    for (const Missing& output : infer(frame).outputs) {
+    const std::vector<Missing>& missing = infer(frame).outputs;
+    made.reserve(missing.size());
+    for (const Missing& output : missing) {
       const Parameter& parameter = contract_.parameters[output.parameter];
       if (!output.is_list) {
         Tensor tensor = allocate(output.specs.front(), where, parameter.name);
         field_at<TensorView>(frame.args, parameter.offset) =
             kw::view_of(output.specs.front(), tensor.data_ptr());
-        results[output.parameter] = std::move(tensor);
+        made.emplace_back(std::move(tensor));
         continue;
       }
       Array<Tensor> tensors;
@@ -148,7 +148,7 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
       }
       field_at<TensorList>(frame.args, parameter.offset) = {
           views.data(), static_cast<std::int64_t>(views.size())};
-      results[output.parameter] = std::move(tensors);
+      made.emplace_back(std::move(tensors));
     }
   }
 
@@ -160,19 +160,9 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
     raise_if_failed(slot_.call(contract_, frame.args, {&port, nullptr, nullptr}));
   }
 
-  std::size_t present = 0, last = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (results[i].type_index() == TypeIndex::kTVMFFINone) continue;
-    ++present;
-    last = i;
-  }
-  if (present == 0) return {};
-  if (present == 1) return std::move(results[last]);
-  Array<Any> all;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (results[i].type_index() != TypeIndex::kTVMFFINone) all.push_back(results[i]);
-  }
-  return all;
+  if (made.empty()) return {};
+  if (made.size() == 1) return std::move(made.front());
+  return Array<Any>(made.begin(), made.end());
 }
 
 TensorView FrontCall::read_view(Frame& frame, const Parameter& parameter, const AnyView& argument) {

@@ -25,8 +25,9 @@ namespace kw::ffi {
 //   an array of tensors or None         for lists,
 //   a number, bool or None              for scalars (None: the default); a choice by name,
 //   None, False, True, or the tensor(s) for outputs: not wanted, allocate it, write into it.
-// Required outputs are always wanted. The result is the wanted outputs in the order of the table:
-// nothing, one, or an array of them; a list is an array. Callable from any thread.
+// Required outputs are always wanted. The result is the outputs allocated here, in the order of the
+// table: nothing, one, or an array of them; a list is an array. What the caller brought it has.
+// Callable from any thread.
 class FrontCall {
  public:
   // Unbound until `slot()` is bound by a context of `device.kind`.
