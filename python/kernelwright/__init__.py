@@ -7,16 +7,22 @@
     kw.bind_slots([kw_gate])
     y = kw_gate(x, weight)              # torch, numpy, or any object with __dlpack__
 
-Importing this opens no device and needs neither PyTorch nor numpy. Errors are ValueError, TypeError,
+Importing this opens no device, loads no library, and needs neither PyTorch nor numpy. Errors are ValueError, TypeError,
 KeyError (an unknown name), NotImplementedError (nothing serves it here) and RuntimeError.
 """
 
 from kernelwright._control import (contract, control, counters, doctor, explain, initialize,
                                    initialized, list, load_config, prepare)
-from kernelwright._library import __version__
 from kernelwright.registry import register_kernel
 from kernelwright.slots import OpSlot, SlotSet, bind_slots
 
 __all__ = ["OpSlot", "SlotSet", "__version__", "bind_slots", "contract", "control", "counters",
            "doctor", "explain", "initialize", "initialized", "list", "load_config", "prepare",
            "register_kernel"]
+
+
+def __getattr__(name):
+    if name == "__version__":  # the library's, which importing does not load
+        from kernelwright import _library
+        return _library.version()
+    raise AttributeError(f"module 'kernelwright' has no attribute {name!r}")

@@ -4,20 +4,16 @@ forward meets its backward."""
 
 import functools
 import keyword
-from dataclasses import dataclass, field
+from collections import namedtuple
 
 from kernelwright._control import contract
 
 
-@dataclass(frozen=True)
-class Signature:
-    """One operation/variant. `rows` are the table's, in its order, which is that of the crossing."""
+class Signature(namedtuple("Signature", "operation variant rows positional keywords")):
+    """One operation/variant. `rows` are the table's, in its order, which is that of the crossing;
+    `positional` and `keywords` are (name, default text or None)."""
 
-    operation: str
-    variant: str
-    rows: tuple
-    positional: tuple = field(default=())  # (name, default text or None)
-    keywords: tuple = field(default=())
+    __slots__ = ()
 
     @property
     def label(self):
@@ -89,14 +85,13 @@ def first_tensor(sig):
     raise RuntimeError(f"{sig.label} has no required input tensor")
 
 
-@dataclass(frozen=True)
-class Gradient:
-    """How a forward meets its backward: by equal names, and `d<name>` for gradients."""
+class Gradient(namedtuple("Gradient", "backward differentiable saved sources")):
+    """How a forward meets its backward, by equal names, and `d<name>` for gradients: the Signature
+    `backward`; `differentiable`, names of the forward's inputs that have a gradient; `saved`, names of
+    forward outputs that the backward reads; `sources`, per row of the backward:
+    ("input"|"output"|"gradient"|"want"|"none", name)."""
 
-    backward: Signature
-    differentiable: tuple  # names of the forward's inputs that have a gradient
-    saved: tuple           # names of forward outputs that the backward reads
-    sources: tuple         # per row of the backward: ("input"|"output"|"gradient"|"want"|"none", name)
+    __slots__ = ()
 
 
 @functools.cache

@@ -10,28 +10,20 @@ them. Registration ends with the first resolve.
 """
 
 import importlib
-import importlib.metadata
-import importlib.util
-import json
-import pkgutil
-import threading
-from dataclasses import dataclass
+import os
 
 from kernelwright import _library, _signature
 
 ENTRY_POINTS = "kernelwright.kernels"
 
 
-@dataclass
 class _Kernel:
-    target: object  # callable, "module:attribute", or a factory of either
-    factory: bool
-    operation: str
-    device: str
-    outputs: tuple
-    takes_variant: bool
-    loaded: object = None
-    lock: object = None
+    def __init__(self, target, factory, operation, device, outputs, takes_variant):
+        import threading
+        self.target = target  # callable, "module:attribute", or a factory of either
+        self.factory, self.operation, self.device = factory, operation, device
+        self.outputs, self.takes_variant = outputs, takes_variant
+        self.loaded, self.lock = None, threading.Lock()
 
     def load(self):
         """The callable. An ImportError here is a broken installation, and is raised."""
@@ -79,6 +71,8 @@ def register_kernel(operation, solution, *, device, target=None, factory=False, 
                             takes_variant=takes_variant, force=force)
             return function
         return decorate
+    import json
+
     if not callable(target) and not isinstance(target, str):
         raise TypeError(f"a kernel is a callable or 'package.module:attribute'; got {target!r}")
     name = f"{device}.{solution}.{operation}"
@@ -101,8 +95,7 @@ def register_kernel(operation, solution, *, device, target=None, factory=False, 
     if '"excluded"' in facts:
         _library.ffi()["register"](facts, None, None)
         return None
-    kernel = _Kernel(target, factory, operation, device, made, takes_variant,
-                     lock=threading.Lock())
+    kernel = _Kernel(target, factory, operation, device, made, takes_variant)
     _library.ffi()["register"](facts, _crossing(kernel), supports)
     _kernels[name] = kernel
     return None
@@ -110,6 +103,8 @@ def register_kernel(operation, solution, *, device, target=None, factory=False, 
 
 def unmet(requires):
     """Why these requirements do not hold here, or None."""
+    import importlib.metadata
+
     from packaging.requirements import Requirement
     for text in requires:
         requirement = Requirement(text)
@@ -194,9 +189,13 @@ def discover():
     from kernelwright import _control
     if _control.initialized():
         return  # an earlier import of this package did it, and the catalog is frozen
-    ops = _library.FOLDER / "ops"
-    for folder in sorted(path for path in ops.iterdir() if path.is_dir()) if ops.is_dir() else []:
-        for module in pkgutil.iter_modules([str(folder)]):
-            importlib.import_module(f"kernelwright.ops.{folder.name}.{module.name}")
+    import importlib.metadata
+    import pkgutil
+
+    ops = os.path.join(_library.FOLDER, "ops")
+    for folder in sorted(entry.name for entry in os.scandir(ops) if entry.is_dir()) \
+            if os.path.isdir(ops) else []:
+        for module in pkgutil.iter_modules([os.path.join(ops, folder)]):
+            importlib.import_module(f"kernelwright.ops.{folder}.{module.name}")
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
         entry.load()()

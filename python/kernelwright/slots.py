@@ -8,9 +8,7 @@
     # the model's own code stays here
 """
 
-import json
-
-from kernelwright import _calls, _control, _library, registry
+from kernelwright import _control, _library, registry
 
 
 class OpSlot:
@@ -35,6 +33,7 @@ class OpSlot:
         self.bound, self.implementation, self.device, self._function = False, "eager", None, None
 
     def _bind(self, row, device, function):
+        from kernelwright import _calls
         self.bound, self.implementation, self.device = True, row["bound"], device
         self._function = function
         self.__class__ = _calls.slot_class(OpSlot, self.operation, self.variant, device, function,
@@ -87,6 +86,8 @@ def bind_slots(slots, device=None):
                            "implementations once")
     if not isinstance(slots, SlotSet):
         slots = SlotSet(slots)
+    import json
+
     labels = [f"{slot.operation}/{slot.variant}" for slot in slots.slots]
     answer = _library.ffi()["bind"](device or "", labels)
     report, functions = json.loads(answer[0]), list(answer)[1:]
