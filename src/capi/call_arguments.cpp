@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/capi/call_arguments.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernelwright/base/fail.hpp"
@@ -145,15 +146,21 @@ void read_scalar(const kw_scalar& from, const Parameter& parameter, Arguments& t
                                                              from.text, parameter.choices));
 }
 
+// Names are gathered for the error only: a call comes through here twice.
 void require_count(const Contract& contract, const void* address, int count, bool tensors) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : contract.parameters) {
-    if (parameter.is_tensor() == tensors) names.push_back(parameter.name);
-  }
+  const auto is_meant = [&](const Parameter& parameter) {
+    return parameter.is_tensor() == tensors;
+  };
   const std::string_view what = tensors ? "tensors" : "scalars";
-  if (count != static_cast<int>(names.size())) {
+  const auto wanted =
+      std::count_if(contract.parameters.begin(), contract.parameters.end(), is_meant);
+  if (count != wanted) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : contract.parameters) {
+      if (is_meant(parameter)) names.push_back(parameter.name);
+    }
     fail(Code::kInvalidArgument, "{}: {} {} were given; its contract has {}: {}",
-         contract.operation, count, what, names.size(), join(names));
+         contract.operation, count, what, wanted, join(names));
   }
   if (count > 0 && address == nullptr) {
     fail(Code::kInvalidArgument, "{}: '{}' is null; there must be {}", contract.operation, what,

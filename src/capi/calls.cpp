@@ -80,17 +80,14 @@ int kw_workspace(kw_binding* binding, const kw_tensor* tensors, int32_t num_tens
                  int64_t* zeroed_bytes) noexcept {
   return kw::capi::guarded([&] {
     kw::capi::require_pointer(binding, "binding");
-    kw::capi::require_pointer(bytes, "bytes");
-    kw::capi::require_pointer(zeroed_bytes, "zeroed_bytes");
     kw::Binding& bound = binding->binding;
-    kw::Arguments arguments(bound.contract());
-    kw::capi::read_arguments({tensors, scalars, num_tensors, num_scalars}, arguments);
-    kw::Problem problem =
-        kw::problem_from_args(bound.contract(), bound.selection().variant, arguments.data());
-    check(problem);
-    const kw::WorkspaceSize size = bound.decide(problem, binding->port, {}).workspace;
-    *bytes = size.bytes;
-    *zeroed_bytes = size.zeroed_bytes;
+    kw::capi::answer_workspace(bound.contract(), {tensors, scalars, num_tensors, num_scalars},
+                               bytes, zeroed_bytes, [&](const void* args) {
+                                 kw::Problem problem = kw::problem_from_args(
+                                     bound.contract(), bound.selection().variant, args);
+                                 check(problem);
+                                 return bound.decide(problem, binding->port, {}).workspace;
+                               });
   });
 }
 

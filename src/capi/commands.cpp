@@ -15,13 +15,14 @@ namespace {
 
 constexpr const char* kDeviceHelp = "cpu, cuda, cuda:1 or auto; absent: the device of initialize";
 
+// Defaults are InitializeOptions'.
 constexpr Field kInitializeFields[] = {
     {"config_file", Type::kText, "YAML with model.ops_implementation"},
     {"config_text", Type::kText, "the same as text"},
     {"overrides", Type::kTargets, "operation -> implementation, solution, auto, eager or a list"},
-    {"device", Type::kText, "cpu, cuda, cuda:1 or auto; absent: cpu"},
-    {"prepare_on_miss", Type::kBool, "whether a first call may prepare; absent: true"},
-    {"mode", Type::kText, "eager or graph; absent: eager"},
+    {"device", Type::kText, "cpu, cuda, cuda:1 or auto"},
+    {"prepare_on_miss", Type::kBool, "whether a first call may prepare"},
+    {"mode", Type::kText, "eager or graph"},
 };
 constexpr Field kListFields[] = {{"operation", Type::kText, "absent: all"}};
 constexpr Field kExplainFields[] = {

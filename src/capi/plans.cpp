@@ -166,13 +166,9 @@ int kw_plan_workspace(kw_plan* plan, const kw_tensor* tensors, int32_t num_tenso
                       int64_t* zeroed_bytes) noexcept {
   return kw::capi::guarded([&] {
     kw::capi::require_pointer(plan, "plan");
-    kw::capi::require_pointer(bytes, "bytes");
-    kw::capi::require_pointer(zeroed_bytes, "zeroed_bytes");
-    kw::Arguments arguments(plan->fixed.contract());
-    kw::capi::read_arguments({tensors, scalars, num_tensors, num_scalars}, arguments);
-    const kw::WorkspaceSize size = plan->fixed.workspace(arguments.data());
-    *bytes = size.bytes;
-    *zeroed_bytes = size.zeroed_bytes;
+    kw::capi::answer_workspace(plan->fixed.contract(), {tensors, scalars, num_tensors, num_scalars},
+                               bytes, zeroed_bytes,
+                               [&](const void* args) { return plan->fixed.workspace(args); });
   });
 }
 
