@@ -14,3 +14,6 @@ if(KW_BUILD_TESTS)
   find_package(benchmark REQUIRED)
 endif()
 find_package(tvm_ffi_wheel MODULE QUIET)  # KW_PYTHON, TVM_FFI_ROOT; src/ffi does without
+
+# Debian's packages of what an installed tree and a wheel bundle: their copyright files go along.
+set(KW_BUNDLED_PACKAGES libfmt9 libhwy1 libyaml-cpp0.7 libssl3 libgomp1)

@@ -20,7 +20,7 @@ install(RUNTIME_DEPENDENCY_SET bundle DIRECTORIES ${PROJECT_BINARY_DIR}/lib
   PRE_INCLUDE_REGEXES "^lib(fmt|hwy|yaml-cpp|crypto|gomp)\\.so"
   PRE_EXCLUDE_REGEXES ".*"
   LIBRARY DESTINATION lib)
-foreach(package libfmt9 libhwy1 libyaml-cpp0.7 libssl3 libgomp1)
+foreach(package IN LISTS KW_BUNDLED_PACKAGES)
   install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/kernelwright/third_party
           RENAME ${package} OPTIONAL)
 endforeach()
@@ -29,7 +29,7 @@ install(FILES LICENSE DESTINATION share/doc/kernelwright)
 install(DIRECTORY configs DESTINATION ${data} FILES_MATCHING PATTERN "*.yaml")
 install(DIRECTORY examples DESTINATION ${data} FILES_MATCHING PATTERN "*.txt"
         PATTERN CMakeLists.txt EXCLUDE)
-install(CODE "set(KW_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")")
+install(CODE "set(KW_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")\nset(KW_INCLUDE_FOLDER include)")
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/KwInstallHeaders.cmake)
 
 set(package lib/cmake/kernelwright)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs at install time: copies the public headers to include/kernelwright. A header is public unless its
-# opening comment says `Private:`; of an operation only contract.hpp and cfg.hpp are
+# Runs at install time: copies the public headers to KW_INCLUDE_FOLDER/kernelwright. A header is public
+# unless its opening comment says `Private:`; of an operation only contract.hpp and cfg.hpp are
 # (tools/check_layers.py holds public headers to the standard library).
+set(headers_at ${CMAKE_INSTALL_PREFIX}/${KW_INCLUDE_FOLDER}/kernelwright)
 foreach(folder base core runtime jit suite tune backend ep kit/shared ops capi)
   set(pattern ${KW_SOURCE_DIR}/src/${folder}/*.hpp)
   if(folder STREQUAL "backend")
@@ -16,11 +17,11 @@ foreach(folder base core runtime jit suite tune backend ep kit/shared ops capi)
     if(NOT opening MATCHES "Private:")
       string(REPLACE "${KW_SOURCE_DIR}/src/" "" place ${header})
       get_filename_component(place ${place} DIRECTORY)
-      file(INSTALL ${header} DESTINATION ${CMAKE_INSTALL_PREFIX}/include/kernelwright/${place})
+      file(INSTALL ${header} DESTINATION ${headers_at}/${place})
     endif()
   endforeach()
 endforeach()
 file(GLOB headers ${KW_SOURCE_DIR}/include/kernelwright/*.h ${KW_SOURCE_DIR}/include/kernelwright/*.hpp)
 if(headers)
-  file(INSTALL ${headers} DESTINATION ${CMAKE_INSTALL_PREFIX}/include/kernelwright)
+  file(INSTALL ${headers} DESTINATION ${headers_at})
 endif()

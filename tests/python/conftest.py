@@ -3,6 +3,7 @@
 gradcheck needs. What must not share a process runs in its own, see run()."""
 
 import ctypes
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ LIST = ["native", "reference"]
 
 
 def pytest_configure(config):
-    toys = ctypes.CDLL(str(Path(_library.__file__).parent / "lib" / "libkw_toy.so"))
+    _library.core()  # the package's own, before one that the toys were linked with is found
+    beside = Path(_library.FOLDER) / "lib" / "libkw_toy.so"  # an installed package has no toys
+    toys = ctypes.CDLL(os.environ.get("KW_TOY_LIBRARY", str(beside)))
     toys.kw_add_toy_operations()
     kw.initialize(device="cpu", overrides={"rms_norm": LIST, "rms_norm_backward": LIST})
 

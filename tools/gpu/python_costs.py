@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a call costs the host on this GPU machine, from Python to enqueued, and where it goes:
-medians of 15 rounds of 200 calls, the device idle before each round, all ways taking turns.
-Needs PyTorch and the package (tools/gpu/python.sh); Liger's row needs its wheel."""
+"""What a call costs the host, from Python to enqueued, and where it goes: medians of 15 rounds of 200
+calls, the device idle before each round, all ways taking turns. With --host, a report of
+`kw bench --protocol host`, the raw launch and the C++ slot stand above them. Needs PyTorch and the
+package (tools/gpu/python.sh); Liger's row needs its wheel. `--device cpu` serves development: minima
+of many short rounds, since no machine of ours is idle."""
 
+import argparse
 import json
 import statistics
 import sys
@@ -13,94 +16,173 @@ import torch
 import torch.nn.functional as F
 
 import kernelwright as kw
-from kernelwright import _library
+from kernelwright import _library, _outputs
 
-ROUNDS, CALLS = 15, 200
-WIDTH = 7168
-
-
-def take_turns(ways):
-    times = {name: [] for name in ways}
-    for _ in range(ROUNDS + 2):
-        for name, function in ways.items():
-            torch.cuda.synchronize()
-            begin = time.perf_counter_ns()
-            for _ in range(CALLS):
-                function()
-            times[name].append((time.perf_counter_ns() - begin) / CALLS / 1e3)
-    return {name: statistics.median(values[2:]) for name, values in times.items()}
+NOTHING = "testing.nop"  # of TVM FFI
 
 
-def main():
-    kw.initialize(device="cuda")
-    slot = kw.OpSlot("rms_norm", "standard")
-    kw.bind_slots([slot])
-    x = torch.randn(16, WIDTH, device="cuda", dtype=torch.bfloat16)
-    w = torch.randn(WIDTH, device="cuda", dtype=torch.bfloat16)
-    y, xg, wg = torch.empty_like(x), x.clone().requires_grad_(), w.clone().requires_grad_()
-    dy = torch.randn_like(x)
-    slot(xg, wg).backward(dy)
-    op = torch.ops.kw.rms_norm.default
-    raw = _library.ffi()["call"]("rms_norm", "standard", "cuda")
-    ways = {
-        "slot, no grad": lambda: slot(x, w),
-        "slot, no grad, y brought along": lambda: slot(x, w, y=y),
-        "slot, autograd recording": lambda: slot(xg, wg),
-        "torch.ops, no grad": lambda: op(x, w, 1e-6),
-        "torch.ops, autograd recording": lambda: op(xg, wg, 1e-6),
-        "F.rms_norm, no grad": lambda: F.rms_norm(x, (WIDTH,), w, 1e-6),
-        "F.rms_norm, autograd recording": lambda: F.rms_norm(xg, (WIDTH,), wg, 1e-6),
-    }
-    both = {
-        "slot": lambda: torch.autograd.grad(slot(xg, wg), (xg, wg), dy),
-        "torch.ops": lambda: torch.autograd.grad(op(xg, wg, 1e-6)[0], (xg, wg), dy),
-        "F.rms_norm": lambda: torch.autograd.grad(F.rms_norm(xg, (WIDTH,), wg, 1e-6), (xg, wg), dy),
-    }
+class Clock:
+    def __init__(self, device):
+        on_gpu = device == "cuda"
+        self.rounds, self.calls = (15, 200) if on_gpu else (200, 25)
+        self.drain = torch.cuda.synchronize if on_gpu else lambda: None
+        self.summary = statistics.median if on_gpu else min
+
+    def take_turns(self, ways):
+        times = {name: [] for name in ways}
+        for _ in range(self.rounds + 2):
+            for name, function in ways.items():
+                self.drain()
+                begin = time.perf_counter_ns()
+                for _ in range(self.calls):
+                    function()
+                times[name].append((time.perf_counter_ns() - begin) / self.calls / 1e3)
+        return {name: self.summary(values[2:]) for name, values in times.items()}
+
+
+class Tensors:
+    def __init__(self, device):
+        rows, width, dtype = (16, 7168, torch.bfloat16) if device == "cuda" else (1, 8, torch.float32)
+        self.width = width
+        self.x = torch.randn(rows, width, device=device, dtype=dtype)
+        self.w = torch.randn(width, device=device, dtype=dtype)
+        self.y, self.dy = torch.empty_like(self.x), torch.randn_like(self.x)
+        self.xg, self.wg = self.x.clone().requires_grad_(), self.w.clone().requires_grad_()
+
+
+def liger_call():
+    """Liger's function of (x, weight), or None."""
     try:
         from liger_kernel.ops.rms_norm import LigerRMSNormFunction as liger
-
-        def call(a, b):
-            return liger.apply(a, b, 1e-6, 0.0, "llama", False, None)
-        ways["Liger, no grad"] = lambda: call(x, w)
-        ways["Liger, autograd recording"] = lambda: call(xg, wg)
-        both["Liger"] = lambda: torch.autograd.grad(call(xg, wg), (xg, wg), dy)
     except ImportError as error:
         print(f"Liger: {error}", file=sys.stderr)
+        return None
+    return lambda a, b: liger.apply(a, b, 1e-6, 0.0, "llama", False, None)
+
+
+def ways_of(t, device, slot):
+    """name -> (forward without gradients, forward recording, forward and backward)."""
+    op = torch.ops.kw.rms_norm.default
+    functions = {
+        "Python slot": slot,
+        "torch.ops": lambda a, b: op(a, b, 1e-6)[0],
+        "F.rms_norm": lambda a, b: F.rms_norm(a, (t.width,), b, 1e-6),
+    }
+    if device == "cuda" and liger_call() is not None:
+        functions["Liger"] = liger_call()
+
+    def both(function):
+        return lambda: torch.autograd.grad(function(t.xg, t.wg), (t.xg, t.wg), t.dy)
+    rows = {name: (lambda f=f: f(t.x, t.w), lambda f=f: f(t.xg, t.wg), both(f))
+            for name, f in functions.items()}
+    rows["Python slot, y brought along"] = (lambda: slot(t.x, t.w, y=t.y), None, None)
+    return rows
+
+
+def parts_of(t, device):
     import tvm_ffi
-    nothing = tvm_ffi.get_global_func("testing.nop", allow_missing=True)
+    raw = _library.ffi()["call"]("rms_norm", "standard", device)
+    raw.release_gil = device != "cuda"
+    empty = _outputs.names(device)["_empty"]
+    x, w, y, xg, wg = t.x, t.w, t.y, t.xg, t.wg
+    rstd = torch.empty(x.shape[:-1], device=x.device)
 
     class Empty(torch.autograd.Function):
         """What autograd.Function itself costs."""
 
         @staticmethod
         def forward(ctx, a, b):
-            ctx.save_for_backward(a, b)
-            return y.view_as(y)
+            return torch.empty_like(a)
 
         @staticmethod
         def backward(ctx, g):
-            return g, None
+            return g, wg
+
+    class Saving(Empty):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b, rstd)
+            return torch.empty_like(a)
+    direct, saving = (super(torch.autograd.Function, each).apply for each in (Empty, Saving))
     parts = {
         "a Python function of two arguments": lambda: (lambda a, b: a)(x, w),
+        "asking whether dynamo compiles": torch.compiler.is_dynamo_compiling,
+        "x.shape as a tuple": lambda: (*x.shape,),
         "torch.empty_like(x)": lambda: torch.empty_like(x),
-        "the crossing alone: raw(x, w, y brought along)": lambda: raw(x, w, y, False, 1e-6),
-        "the crossing with allocation: raw(x, w)": lambda: raw(x, w, None, False, 1e-6),
-        "an empty autograd.Function": lambda: Empty.apply(xg, wg),
+        "torch.empty(shape, dtype, device)": lambda: torch.empty(x.shape, dtype=x.dtype,
+                                                                 device=x.device),
+        "the slot's own allocation of y": lambda: empty(x, (*x.shape,), x.dtype),
+        "the crossing, y brought along": lambda: raw(x, w, y, False, 1e-6),
+        "the crossing, y and rstd brought along": lambda: raw(x, w, y, rstd, 1e-6),
+        "the crossing, y allocated by TVM FFI": lambda: raw(x, w, None, False, 1e-6),
+        "an empty autograd.Function, allocating": lambda: Empty.apply(xg, wg),
+        "the same, Function.apply's Python skipped": lambda: direct(xg, wg),
+        "the same, saving three tensors": lambda: saving(xg, wg),
+        "the empty Function, forward and backward": lambda: torch.autograd.grad(
+            direct(xg, wg), (xg, wg), t.dy),
     }
+    nothing = tvm_ffi.get_global_func(NOTHING, allow_missing=True)
     if nothing is not None:
-        parts["TVM FFI: a function that does nothing, of 2 tensors"] = lambda: nothing(x, w)
-        parts["TVM FFI: the same of 3 tensors"] = lambda: nothing(x, w, y)
-    result = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
-              "forward_us": take_turns(ways), "forward_backward_us": take_turns(both),
-              "parts_us": take_turns(parts)}
-    for section, rows in result.items():
-        if isinstance(rows, dict):
-            print(section)
-            for name, value in rows.items():
-                print(f"  {value:8.2f}  {name}")
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=2)
+        nothing.release_gil = False
+        for count, tensors in enumerate(((), (x,), (x, w), (x, w, y))):
+            parts[f"TVM FFI: nothing, of {count} tensors"] = lambda a=tensors: nothing(*a)
+    return parts
+
+
+def host_rows(path):
+    """Raw launch and C++ slot, us, from a report of `kw bench`."""
+    with open(path, encoding="utf-8") as file:
+        timings = {each["protocol"]: each["median"] / 1e3
+                   for each in json.load(file)["cases"][0]["benchmark"]}
+    return {label: timings[protocol] for label, protocol in
+            (("raw launch, 8 bytes of arguments", "raw_launch"),
+             ("raw launch, 384 bytes", "raw_launch_384"), ("C++ slot", "host_enqueue"))
+            if protocol in timings}
+
+
+def show(table, host):
+    raw = next(iter(host.values()), None)
+    columns = ("forward", "recording", "fwd + bwd")
+    print(f"{'us':38}{''.join(f'{c:>12}' for c in columns)}{'over raw' if raw else '':>12}")
+    rows = {name: (value, None, None) for name, value in host.items()} | table
+    for name, values in rows.items():
+        cells = "".join(f"{'' if v is None else f'{v:.2f}':>12}" for v in values)
+        beyond = f"{values[0] - raw:12.2f}" if raw else ""
+        if raw and values[1] is not None:
+            beyond += f" / {values[1] - raw:.2f}"
+        print(f"{name:38}{cells}{beyond}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--host", help="JSON of `kw bench --protocol host`")
+    parser.add_argument("--output", help="where everything goes as JSON")
+    given = parser.parse_args()
+    kw.initialize(device=given.device)
+    slot = kw.OpSlot("rms_norm", "standard")
+    kw.bind_slots([slot])
+    t, clock = Tensors(given.device), Clock(given.device)
+    slot(t.xg, t.wg).backward(t.dy)  # binds the backward, registers torch.ops
+    ways = ways_of(t, given.device, slot)
+    flat = {(name, place): function for name, functions in ways.items()
+            for place, function in enumerate(functions) if function is not None}
+    # Backward passes leave the caches and the allocator in another state: they have their turns.
+    times = clock.take_turns({key: f for key, f in flat.items() if key[1] < 2})
+    times |= clock.take_turns({key: f for key, f in flat.items() if key[1] == 2})
+    table = {name: tuple(times.get((name, place)) for place in range(3)) for name in ways}
+    host = host_rows(given.host) if given.host else {}
+    show(table, host)
+    parts = clock.take_turns(parts_of(t, given.device))
+    print("\nparts")
+    for name, value in parts.items():
+        print(f"  {value:8.2f}  {name}")
+    if given.output:
+        name = torch.cuda.get_device_name() if given.device == "cuda" else "cpu"
+        with open(given.output, "w", encoding="utf-8") as file:
+            json.dump({"device": name, "torch": torch.__version__, "python": sys.version.split()[0],
+                       "host_us": host, "columns": ["forward", "recording", "forward and backward"],
+                       "table_us": table, "parts_us": parts}, file, indent=2)
 
 
 if __name__ == "__main__":
