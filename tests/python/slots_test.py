@@ -52,7 +52,20 @@ def test_torch_allocates_like_torch(bound, dtype):
     y = bound("rms_norm/fp32")(x, w)
     assert type(y) is torch.Tensor and y.dtype == dtype and y.is_contiguous()
     assert not y.requires_grad
+    assert y.untyped_storage().resizable()  # PyTorch's own memory, not borrowed through DLPack
     np.testing.assert_allclose(y.float(), norm(x.float(), w.float()), rtol=2e-2, atol=2e-2)
+
+
+def test_what_is_brought_along_is_returned(bound):
+    slot, x, w = bound("rms_norm/standard"), torch.randn(3, 8), torch.randn(8)
+    y, rstd = torch.empty(3, 8), torch.empty(3)
+    assert slot(x, w, y=y) is y
+    got = slot(x, w, rstd=rstd)
+    assert got[1] is rstd and torch.equal(got[0], y)
+    got = slot(x, w, y=y, want_rstd=True)
+    assert got[0] is y and torch.equal(got[1], rstd)
+    got = slot(x.numpy(), w.numpy(), y=y.numpy(), want_rstd=True)
+    assert type(got[1]) is np.ndarray and (got[1] == rstd.numpy()).all()
 
 
 def test_lists(bound):

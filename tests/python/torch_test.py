@@ -142,8 +142,15 @@ def test_no_grad_and_inference_mode(bound):
         slot(x, w, y=y)
     with torch.inference_mode():
         assert slot(x, w).grad_fn is None and operator("standard", x, w)[0].grad_fn is None
+        assert slot(x, w).is_inference()
     with pytest.raises(ValueError, match="outputs cannot be brought along"):
         slot(x, w, y=y)
+
+
+def test_functorch_is_told_so(bound):
+    slot, (x, w) = bound("rms_norm/standard"), inputs()
+    with pytest.raises(RuntimeError, match="functorch|setup_context"):
+        torch.func.grad(lambda a: slot(a, w.detach()).sum())(x.detach())
 
 
 def test_autocast_changes_nothing(bound):

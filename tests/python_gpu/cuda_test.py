@@ -48,6 +48,16 @@ def test_forward_and_gradients(variant, dtype):
         assert (got - expected).abs().max() <= tolerance * expected.abs().max()
 
 
+def test_outputs_are_pytorch_s_own():
+    """On each device, whichever is current: the fast allocation has no argument for it."""
+    bound = slot()
+    for index in range(torch.cuda.device_count()):
+        x, w = (t.detach().to(index) for t in inputs())
+        y = bound(x, w)
+        assert y.device == x.device and y.untyped_storage().resizable()
+        assert torch.equal(y, bound(x, w, y=torch.empty_like(x)))
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_opcheck(variant):
     _torch.register()
