@@ -32,6 +32,16 @@ function(kw_add_test_support)
   endif()
 endfunction()
 
+# tests/<folder>/libraries/<name>.cpp: lib<name>.so, for tests of what the library loads by path.
+function(kw_add_test_libraries)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS */libraries/*.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_library(${name} SHARED ${source})
+    target_link_libraries(${name} PRIVATE kw_options)
+  endforeach()
+endfunction()
+
 # kw_add_test_executable(<folder> <name> SOURCES <file>... LINK <library>...)
 function(kw_add_test_executable folder name)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LINK")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kw_bind and calls through it.
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/ranges.hpp"
 #include "kernelwright/capi/boundary.hpp"
 #include "kernelwright/capi/call_arguments.hpp"
 #include "kernelwright/capi/place.hpp"
@@ -32,6 +33,7 @@ kw_binding* bind(const char* operation, const char* variant, const char* device)
 
 Status call(const kw_binding& bound, const Arguments& arguments, const Stream& stream) noexcept {
   Binding& binding = bound.binding;
+  const Range range("call", binding.contract().operation, binding.selection().variant_name());
   Key key;
   const bool is_packed = inspect_call(binding.contract(), arguments.data(),
                                       bound.port.hardware().index, key) == CallCheck::kOk;

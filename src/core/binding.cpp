@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/ranges.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/core/context_state.hpp"
 
@@ -259,6 +260,7 @@ const Plan& Binding::build(const Recipe& recipe, DevicePort& device) {
   }
   const std::lock_guard building(build_mutex_);
   if (const Plan* plan = find_plan(recipe.id)) return *plan;
+  const Range range("prepare", recipe.implementation->info.name);
   PrepareRequest request{recipe.problem, recipe.specialization, device, parts};
   void* raw = recipe.implementation->functions.prepare(recipe.implementation->self, request);
   auto plan =

@@ -208,6 +208,11 @@ Environment Environment::read(const std::vector<std::string>& entries) {
   if (toolkit != values.end()) result.cuda_path = toolkit->second;
   result.table.push_back({"CUDA_PATH", or_default(result.cuda_path, "none"),
                           !result.cuda_path.empty(), "CUDA toolkit whose libnvrtc may serve"});
+  const auto tool = values.find("NVTX_INJECTION64_PATH");
+  if (tool != values.end()) result.nvtx_tool = tool->second;
+  result.table.push_back({"NVTX_INJECTION64_PATH", or_default(result.nvtx_tool, "none"),
+                          !result.nvtx_tool.empty(),
+                          "profiler that is told of calls and compiles"});
   return result;
 }
 

@@ -36,6 +36,7 @@ struct Environment {
   std::string nvrtc;
   std::string cxx;
   std::string cuda_path;  // CUDA_PATH: a toolkit, which may bring libnvrtc
+  std::string nvtx_tool;  // NVTX_INJECTION64_PATH: the library of a profiler that takes ranges
   std::vector<std::string> jit_flags;
   std::string source_root;
   std::optional<LogLevel> log_level = LogLevel::kWarning;  // nullopt: silent

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/core/slot.hpp"
 
+#include "kernelwright/base/ranges.hpp"
 #include "kernelwright/core/binding.hpp"
 
 namespace kw {
@@ -13,6 +14,7 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
     return failed(StatusCode::kInvalidArgument,
                   repr() + " was called with the Args of '" + contract.operation + "'");
   }
+  const Range range("call", operation_, variant_);
   DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
   const Hardware& hardware = port.hardware();
   Key key;

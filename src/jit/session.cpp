@@ -7,6 +7,8 @@
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/log.hpp"
+#include "kernelwright/base/ranges.hpp"
+#include "kernelwright/base/text.hpp"
 #include "kernelwright/jit/files.hpp"
 #include "kernelwright/jit/key_lock.hpp"
 #include "kernelwright/jit/plan.hpp"
@@ -221,6 +223,7 @@ Entry Session::compile_unit(Toolchain& toolchain, const Unit& unit, const Identi
   record.toolchain = toolchain.description();
   record.flags = what.settings.flags;
   record.source = unit.source;
+  const Range range("compile", unit.entry);
   record.log = std::move(binary.log);
   record.facts = binary.facts;
   record.shape = unit.shape;

@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/log.hpp"
+#include "kernelwright/base/ranges.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/known_values.hpp"
 #include "kernelwright/ops/process.hpp"
@@ -23,6 +25,21 @@ constexpr Folder kFolders[] = {
     {ops::rms_norm::operations, ops::rms_norm::suites, ops::rms_norm::searches},
 };
 
+// A process that computes comes by here before its first call.
+void attach_profiler() {
+  std::string library;
+  try {
+    library = environment().nvtx_tool;
+  } catch (const Error&) {
+    return;  // a malformed variable: for whoever wants its value to report
+  }
+  if (library.empty()) return;
+  const std::string why = attach_range_tool(library);
+  if (why.empty()) return;
+  log(LogLevel::kWarning, "profiler",
+      "NVTX_INJECTION64_PATH: " + why + "; nothing is told of calls. Correct it or unset it");
+}
+
 }  // namespace
 
 void add_builtin_operations(Catalog& catalog) {
@@ -34,6 +51,7 @@ void add_builtin_operations(Catalog& catalog) {
 
 Catalog& builtin_catalog() {
   static Catalog* const catalog = [] {
+    attach_profiler();
     auto* made = new Catalog;  // never destroyed: slots of other translation units may outlive main
     add_builtin_operations(*made);
     return made;

@@ -38,7 +38,7 @@ TEST(Environment, ReadsEveryVariable) {
       {"KW_OVERRIDE_RMS_NORM=native", "KW_OVERRIDE_TOPK2=[a, b]", "KW_CACHE_DIR=/c",
        "KW_CACHE_READONLY=on", "KW_PACKS=/p1::/p2", "KW_ARCH=sm_90a", "KW_NVRTC=/n.so",
        "KW_CXX=clang++", "KW_JIT_FLAGS=-O3  -DX=1", "KW_SOURCE_ROOT=/s", "KW_LOG=debug",
-       "KW_NUM_THREADS=3", "KW_PLUGINS=a:b", "CUDA_PATH=/cuda"});
+       "KW_NUM_THREADS=3", "KW_PLUGINS=a:b", "CUDA_PATH=/cuda", "NVTX_INJECTION64_PATH=/tool.so"});
   EXPECT_EQ(e.overrides,
             (std::map<std::string, std::string>{{"rms_norm", "native"}, {"topk2", "[a, b]"}}));
   EXPECT_EQ(e.cache_dir, "/c");
@@ -48,6 +48,7 @@ TEST(Environment, ReadsEveryVariable) {
   EXPECT_EQ(e.nvrtc, "/n.so");
   EXPECT_EQ(e.cxx, "clang++");
   EXPECT_EQ(e.cuda_path, "/cuda");
+  EXPECT_EQ(e.nvtx_tool, "/tool.so");
   EXPECT_EQ(e.jit_flags, (std::vector<std::string>{"-O3", "-DX=1"}));
   EXPECT_EQ(e.source_root, "/s");
   EXPECT_EQ(e.log_level, LogLevel::kDebug);
@@ -69,10 +70,10 @@ TEST(Environment, TableHasEachVariableOnce) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_FALSE(row.set) << row.name;
   }
-  EXPECT_EQ(names, (std::set<std::string>{"KW_OVERRIDE_<OPERATION>", "KW_CACHE_DIR",
-                                          "KW_CACHE_READONLY", "KW_PACKS", "KW_ARCH", "KW_NVRTC",
-                                          "KW_CXX", "KW_JIT_FLAGS", "KW_SOURCE_ROOT", "KW_LOG",
-                                          "KW_NUM_THREADS", "KW_PLUGINS", "CUDA_PATH"}));
+  EXPECT_EQ(names, (std::set<std::string>{
+                       "KW_OVERRIDE_<OPERATION>", "KW_CACHE_DIR", "KW_CACHE_READONLY", "KW_PACKS",
+                       "KW_ARCH", "KW_NVRTC", "KW_CXX", "KW_JIT_FLAGS", "KW_SOURCE_ROOT", "KW_LOG",
+                       "KW_NUM_THREADS", "KW_PLUGINS", "CUDA_PATH", "NVTX_INJECTION64_PATH"}));
 }
 
 TEST(Environment, CacheDirectoryFollowsTheBaseDirectoryRule) {
