@@ -159,6 +159,8 @@ function(kw_add_script_tests)
   kw_add_script_test(check.headers slow tools/check_headers.py
     --cache ${PROJECT_BINARY_DIR}/.cache/headers.json)
   kw_add_script_test(check.install slow tools/check_install.py --build ${PROJECT_BINARY_DIR})
+  kw_add_script_test(check.symbol_floor unit tools/check_symbol_floor.py
+    --build ${PROJECT_BINARY_DIR})
 endfunction()
 
 # tests/bench/*_bench.cpp are one executable; each *_gpu_bench.cpp has a main() and is its own.
