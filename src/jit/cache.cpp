@@ -92,7 +92,7 @@ std::string Cache::problem_of(const Root& root) const {
 }
 
 std::optional<FoundEntry> Cache::read_entry(const Root& root, const Digest& name, const Digest* key,
-                                            const Digest& source) {
+                                            const Digest& source, const Accept& accept) {
   const std::string path = entry_path(root.path, name);
   FileFacts facts;
   auto bytes = read_bytes(path, &facts);
@@ -116,22 +116,25 @@ std::optional<FoundEntry> Cache::read_entry(const Root& root, const Digest& name
     warn(fmt::format("{} is {}; {}", path, why, removed ? "removed" : "ignored"));
     return std::nullopt;
   }
+  FoundEntry found{std::move(*entry), root.layer, path};
+  if (accept && !accept(found)) return std::nullopt;
   ++hits_[static_cast<std::size_t>(root.layer)];
-  return FoundEntry{std::move(*entry), root.layer, path};
+  return found;
 }
 
-std::optional<FoundEntry> Cache::find_by_source(const Digest& source) {
+std::optional<FoundEntry> Cache::find_by_source(const Digest& source, const Accept& accept) {
   for (const Root& root : roots_) {
     if (root.layer != Layer::kPack || !root.problem.empty()) continue;
-    if (auto found = read_entry(root, source, nullptr, source)) return found;
+    if (auto found = read_entry(root, source, nullptr, source, accept)) return found;
   }
   return std::nullopt;
 }
 
-std::optional<FoundEntry> Cache::find(const Digest& key, const Digest& source) {
+std::optional<FoundEntry> Cache::find(const Digest& key, const Digest& source,
+                                      const Accept& accept) {
   for (const Root& root : roots_) {
     if (root.layer == Layer::kPack || !root.problem.empty()) continue;
-    if (auto found = read_entry(root, key, &key, source)) return found;
+    if (auto found = read_entry(root, key, &key, source, accept)) return found;
   }
   return std::nullopt;
 }

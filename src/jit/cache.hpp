@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -93,10 +94,13 @@ class Cache {
   explicit Cache(CacheOptions options);
   ~Cache();
 
+  // Whether a valid entry is one that the caller can use.
+  using Accept = std::function<bool(const FoundEntry&)>;
   // In the packs.
-  std::optional<FoundEntry> find_by_source(const Digest& source);
+  std::optional<FoundEntry> find_by_source(const Digest& source, const Accept& accept = {});
   // In the other layers; the entry's S must be `source`.
-  std::optional<FoundEntry> find(const Digest& key, const Digest& source);
+  std::optional<FoundEntry> find(const Digest& key, const Digest& source,
+                                 const Accept& accept = {});
   // Of the key's own entry. `file` is encode_entry's.
   void publish(const Digest& key, std::span<const std::byte> file);
   void count_miss() noexcept { ++misses_; }
@@ -138,7 +142,7 @@ class Cache {
 
   std::string problem_of(const Root& root) const;
   std::optional<FoundEntry> read_entry(const Root& root, const Digest& name, const Digest* key,
-                                       const Digest& source);
+                                       const Digest& source, const Accept& accept);
   void write_failed(const std::string& why) noexcept;
   bool write_index(const Digest& name, const std::string& json);
   std::optional<std::string> read_index(const Digest& name) const;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "kernelwright/base/text.hpp"
+
 namespace kw::jit {
 namespace {
 
@@ -28,6 +30,9 @@ PlanFacts Plan::info() const {
                              {"origin", kOriginNames[static_cast<int>(origin_)]},
                              {"find_ms", fmt::format("{:.3f}", compiled_->ms)},
                              {"load_ms", fmt::format("{:.3f}", load_ms_)}});
+  if (!compiled_->passed_over.empty()) {
+    facts.emplace_back("passed_over", join(compiled_->passed_over, "; "));
+  }
   for (const auto& field : unit_.fields) facts.emplace_back("cfg." + field.first, field.second);
   return facts;
 }

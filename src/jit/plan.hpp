@@ -30,7 +30,8 @@ struct CompiledUnit {
   Digest source_digest{};  // S
   Entry entry;             // holds K, facts, log and the image
   Origin origin = Origin::kCompiled;
-  double ms = 0;  // to find or compile it
+  double ms = 0;                         // to find or compile it
+  std::vector<std::string> passed_over;  // entries of this S that cannot be loaded here, and why
 };
 
 // A loaded kernel. Must not outlive its device. Immutable, callable from any thread.
@@ -127,7 +128,11 @@ class Session {
   Identified identify(const Toolchain& toolchain, const Unit& unit) const;
   Binaries::Answer obtain(Toolchain& toolchain, const Unit& unit, const Identified& what);
   CompiledUnit find_or_compile(Toolchain& toolchain, const Unit& unit, const Identified& what);
-  std::optional<FoundEntry> find(const Digest& source, const std::string& stamp);
+  CompiledUnit find_or_compile(Toolchain& toolchain, const Unit& unit, const Identified& what,
+                               const Cache::Accept& accept);
+  std::optional<FoundEntry> find(const Digest& source, const std::string& stamp,
+                                 const Cache::Accept& accept);
+  void note_passed_over(const std::string& text);
   Digest identity_of(Toolchain& toolchain, const std::string& stamp);
   Entry compile_unit(Toolchain& toolchain, const Unit& unit, const Identified& what,
                      const std::string& stamp, const Digest& identity);
@@ -139,6 +144,7 @@ class Session {
   Cache cache_;
   Binaries binaries_;
   SingleFlight<std::pair<const runtime::Device*, Digest>, Plan> plans_;
+  std::atomic<bool> warned_{false};  // of an entry that was passed over
   std::mutex identity_mutex_;
   std::map<std::string, Digest> identities_;  // of compilers, by kind and stamp; guarded
   std::atomic<std::int64_t> compiled_{0}, failed_{0}, memory_hits_{0}, identified_{0};

@@ -135,11 +135,12 @@ std::vector<PrepareOutcome> Session::prepare_all(Toolchain& toolchain, std::span
 }
 
 // By the index alone. Without a compiler any K of this S will do: nothing could make another.
-std::optional<FoundEntry> Session::find(const Digest& source, const std::string& stamp) {
+std::optional<FoundEntry> Session::find(const Digest& source, const std::string& stamp,
+                                        const Cache::Accept& accept) {
   for (const IndexLine& line : cache_.index(source)) {
     if (!stamp.empty() && line.stamp != stamp) continue;
     if (!unchanged(line.dependencies)) continue;
-    if (auto found = cache_.find(line.key, source)) return found;
+    if (auto found = cache_.find(line.key, source, accept)) return found;
   }
   return std::nullopt;
 }
@@ -159,24 +160,50 @@ Digest Session::identity_of(Toolchain& toolchain, const std::string& stamp) {
   return identities_.emplace(name, *identity).first->second;
 }
 
+void Session::note_passed_over(const std::string& text) {
+  if (warned_.exchange(true)) return;  // once: a pack holds hundreds
+  log(LogLevel::kWarning, "jit",
+      text + "; kernels like it are compiled here. A plan's `passed_over` names its own");
+}
+
 CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit,
                                       const Identified& what) {
+  std::vector<std::string> passed_over;
+  const auto accept = [&](const FoundEntry& found) {
+    const std::string why = toolchain.objection(found.entry.record.toolchain);
+    if (why.empty()) return true;
+    passed_over.push_back(fmt::format("{} is passed over: {}", found.path, why));
+    note_passed_over(passed_over.back());
+    return false;
+  };
+  try {
+    CompiledUnit unit_found = find_or_compile(toolchain, unit, what, accept);
+    unit_found.passed_over = std::move(passed_over);
+    return unit_found;
+  } catch (const Error& error) {
+    if (passed_over.empty()) throw;
+    fail_text(error.code(), std::string(error.what()) + "\n" + join(passed_over, "\n"));
+  }
+}
+
+CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit,
+                                      const Identified& what, const Cache::Accept& accept) {
   const Clock::time_point start = Clock::now();
   const auto finish = [&](Entry entry, Origin origin) {
-    return CompiledUnit{what.source, std::move(entry), origin, ms_since(start)};
+    return CompiledUnit{what.source, std::move(entry), origin, ms_since(start), {}};
   };
-  if (auto found = cache_.find_by_source(what.source)) {
+  if (auto found = cache_.find_by_source(what.source, accept)) {
     return finish(std::move(found->entry), Origin::kPack);
   }
   const std::string stamp = toolchain.stamp();
-  if (auto found = find(what.source, stamp)) {
+  if (auto found = find(what.source, stamp, accept)) {
     return finish(std::move(found->entry), origin_of(found->layer));
   }
   const Digest identity = identity_of(toolchain, stamp);
   const auto find_by_key = [&]() -> std::optional<FoundEntry> {
-    if (toolchain.reads_system_headers()) return find(what.source, stamp);
+    if (toolchain.reads_system_headers()) return find(what.source, stamp, accept);
     const Digest key = binary_digest(what.source, identity);
-    auto found = cache_.find(key, what.source);
+    auto found = cache_.find(key, what.source, accept);
     if (found) cache_.remember(what.source, {stamp, key, {}});
     return found;
   };
@@ -196,6 +223,7 @@ CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit,
 }
 
 Binary Session::run_compiler(Toolchain& toolchain, const Unit& unit, const Identified& what) {
+  const Range range("compile", unit.entry);
   try {
     return toolchain.compile({unit, what.settings.flags, what.headers, unit.entry + ".cu"});
   } catch (const CompileFailure& failure) {
@@ -223,7 +251,6 @@ Entry Session::compile_unit(Toolchain& toolchain, const Unit& unit, const Identi
   record.toolchain = toolchain.description();
   record.flags = what.settings.flags;
   record.source = unit.source;
-  const Range range("compile", unit.entry);
   record.log = std::move(binary.log);
   record.facts = binary.facts;
   record.shape = unit.shape;

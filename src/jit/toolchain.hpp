@@ -72,6 +72,8 @@ class Toolchain {
   virtual std::string description() = 0;
   // Throws CompileFailure, or Error(kEnvironment) when the compiler cannot run.
   virtual Binary compile(const CompileJob& job) = 0;
+  // Why binaries of a toolchain with this description cannot be loaded here; "" when they can.
+  virtual std::string objection(const std::string& /*description*/) const { return ""; }
   // Whether compile() reports dependencies, which then enter K.
   virtual bool reads_system_headers() const { return false; }
 };

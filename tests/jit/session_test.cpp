@@ -247,6 +247,38 @@ TEST_F(SessionTest, APackServesWithoutCompilerOrIndex) {
   EXPECT_EQ(Session(packed).prepare(toolchain_, toy_unit(), device())->origin(), Origin::kPack);
 }
 
+TEST_F(SessionTest, APackThatCannotBeLoadedHereIsPassedOverWithTheReason) {
+  toolchain_.build = "2";
+  const auto built = Session(options()).compile(toolchain_, toy_unit());
+  const std::string new_pack = directory_.path() + "/new", old_pack = directory_.path() + "/old";
+  add_to_pack(new_pack, built->entry);
+  SessionOptions packed = options();
+  packed.cache.directory = "";
+  packed.cache.packs = {new_pack};
+  toolchain_.build = "1";
+  toolchain_.objects_to = "fake 2";
+  const auto plan = Session(packed).prepare(toolchain_, toy_unit(), device());
+  EXPECT_EQ(plan->origin(), Origin::kCompiled);
+  EXPECT_EQ(plan->compiled().entry.record.toolchain, "fake 1");
+  const std::string why = fact(*plan, "passed_over");
+  EXPECT_EQ(why.rfind(new_pack, 0), 0U) << why;
+  EXPECT_NE(why.find("is passed over: made by fake 2, too new"), std::string::npos) << why;
+
+  // A later pack serves, and nothing counts as found before it.
+  add_to_pack(old_pack, plan->compiled().entry);
+  packed.cache.packs = {new_pack, old_pack};
+  Session both(packed);
+  EXPECT_EQ(both.prepare(toolchain_, toy_unit(), device())->origin(), Origin::kPack);
+  EXPECT_EQ(both.counters().cache.hits[0], 1);
+  EXPECT_EQ(both.counters().cache.rejected, 0);
+
+  // Where nothing else serves, the error says why the pack does not.
+  packed.cache.packs = {new_pack};
+  toolchain_.build = "";
+  test::expect_error(Code::kEnvironment, {"no fake compiler", new_pack, "made by fake 2, too new"},
+                     [&] { Session(packed).prepare(toolchain_, toy_unit(), device()); });
+}
+
 TEST_F(SessionTest, ExtraFlagsAndHeadersMakeAnotherKernel) {
   const Digest plain = Session(options()).source_digest(toolchain_, toy_unit());
   SessionOptions flagged = options();

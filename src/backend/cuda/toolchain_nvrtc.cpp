@@ -195,6 +195,18 @@ std::vector<int> NvrtcToolchain::architectures() {
   return list;
 }
 
+// Binaries hold for drivers of their own major version and later ones, as compilers in the probe.
+std::string NvrtcToolchain::objection(const std::string& description) const {
+  if (options_.driver_version == 0) return "";
+  const std::size_t number = description.find_first_of("0123456789");
+  if (number == std::string::npos) return "";
+  const std::string_view version = std::string_view(description).substr(number);
+  const auto major = parse_integer(version.substr(0, version.find('.')));
+  if (!major || *major <= options_.driver_version / 1000) return "";
+  return fmt::format("made by {}, newer than the driver's CUDA {}.{}", description,
+                     options_.driver_version / 1000, options_.driver_version % 1000 / 10);
+}
+
 Binary NvrtcToolchain::compile(const CompileJob& job) {
   Library& library = open();
   const std::string& arch = job.unit.arch;

@@ -41,6 +41,7 @@ class NvrtcToolchain final : public Toolchain {
   std::string description() override;
   Binary compile(const CompileJob& job) override;
 
+  std::string objection(const std::string& description) const override;
   // Path of the chosen library, "" when there is none; opens nothing.
   std::string library() const;
   // 90 for sm_90, as this build of NVRTC lists them. Opens the library.

@@ -190,6 +190,18 @@ TEST(NvrtcProbe, SaysWhereItLookedAndWhatToDo) {
                      [&] { NvrtcToolchain(options).description(); });
 }
 
+TEST(NvrtcToolchain, ObjectsToBinariesOfALaterMajorVersionThanTheDriver) {
+  NvrtcOptions options;
+  options.driver_version = 12080;
+  const NvrtcToolchain toolchain(options);
+  EXPECT_EQ(toolchain.objection("nvrtc 13.0"),
+            "made by nvrtc 13.0, newer than the driver's CUDA 12.8");
+  EXPECT_EQ(toolchain.objection("nvrtc 12.9"), "");
+  EXPECT_EQ(toolchain.objection("nvrtc 11.8"), "");
+  EXPECT_EQ(NvrtcToolchain(NvrtcOptions{}).objection("nvrtc 99.0"), "")
+      << "no driver, no objection";
+}
+
 // Places are found by their names; nothing is opened.
 class NvrtcPlaces : public testing::Test {
  protected:

@@ -22,7 +22,8 @@ class FakeToolchain final : public jit::Toolchain {
   std::vector<std::string> flags{"-O2"};
   std::vector<jit::Dependency> dependencies;
   bool with_dependencies = false;
-  std::string refusal;  // a log: every compilation fails with it
+  std::string objects_to;  // a description: its binaries cannot be loaded
+  std::string refusal;     // a log: every compilation fails with it
   std::chrono::milliseconds delay{0};
   std::atomic<int> compiles{0}, identities{0};
 
@@ -35,6 +36,9 @@ class FakeToolchain final : public jit::Toolchain {
     return sha256("fake " + build);
   }
   std::string description() override { return "fake " + build; }
+  std::string objection(const std::string& description) const override {
+    return description == objects_to ? "made by " + description + ", too new" : "";
+  }
   bool reads_system_headers() const override { return with_dependencies; }
   jit::Binary compile(const jit::CompileJob& job) override {
     ++compiles;
