@@ -141,11 +141,13 @@ std::optional<FoundEntry> Cache::find(const Digest& key, const Digest& source,
 
 void Cache::publish(const Digest& key, std::span<const std::byte> file) {
   if (!writable_) return;
-  const std::string why = publish_file(entry_path(user()->path, key), file, Publish::kKeepExisting);
-  if (why.empty()) {
-    ++published_;
-  } else {
+  bool was_there = false;
+  const std::string why =
+      publish_file(entry_path(user()->path, key), file, Publish::kKeepExisting, &was_there);
+  if (!why.empty()) {
     write_failed(why);
+  } else if (!was_there) {
+    ++published_;
   }
 }
 
@@ -162,7 +164,7 @@ bool Cache::write_index(const Digest& name, const std::string& json) {
   if (!writable_) return false;
   const std::string text = json + "\n" + hex(sha256(json));
   const std::string why =
-      publish_file(index_path(user()->path, name), bytes_of(text), Publish::kReplace);
+      publish_file(index_path(user()->path, name), bytes_of(text), Publish::kReplaceUnsynced);
   if (!why.empty()) write_failed(why);
   return why.empty();
 }
@@ -233,7 +235,7 @@ std::string Cache::keep_failed(const Unit& unit, const Digest& source, const std
       writable_ ? user()->path : own_directory(fmt::format("/tmp/kernelwright-{}", ::geteuid()));
   if (root.empty()) return "";
   std::string path = failed_path(root, unit.entry, source);
-  return publish_file(path, bytes_of(text), Publish::kReplace).empty() ? path : "";
+  return publish_file(path, bytes_of(text), Publish::kReplaceUnsynced).empty() ? path : "";
 }
 
 CacheCounters Cache::counters() const {

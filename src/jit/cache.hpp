@@ -41,8 +41,8 @@ inline constexpr const char* kLayerNames[] = {"pack", "shared", "user"};
 struct CacheCounters {
   std::int64_t hits[3] = {};  // by layer
   std::int64_t misses = 0;
-  std::int64_t rejected = 0;  // files that were no valid entry
-  std::int64_t published = 0;
+  std::int64_t rejected = 0;   // files that were no valid entry
+  std::int64_t published = 0;  // without those that another process had published meanwhile
   std::int64_t write_failures = 0;
 };
 

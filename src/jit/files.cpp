@@ -137,28 +137,33 @@ std::string make_private_directory(const std::string& path) {
   return is_directory(path) ? "" : path + " is not a directory";
 }
 
-std::string publish_file(const std::string& path, std::span<const std::byte> bytes, Publish rule) {
+std::string publish_file(const std::string& path, std::span<const std::byte> bytes, Publish rule,
+                         bool* kept) {
   const std::string directory = directory_of(path);
   if (std::string why = make_private_directory(directory); !why.empty()) return why;
   const std::string temporary = temporary_beside(path);
   {
     const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file) return reason("create", temporary);
+    const bool synced = rule != Publish::kReplaceUnsynced;
     if (!write_all(file.get(), bytes) || ::fchmod(file.get(), 0644) != 0 ||
-        ::fsync(file.get()) != 0) {
+        (synced && ::fsync(file.get()) != 0)) {
       std::string why = reason("write", temporary);
       ::unlink(temporary.c_str());
       return why;
     }
   }
-  const bool named = rule == Publish::kReplace ? ::rename(temporary.c_str(), path.c_str()) == 0
-                                               : rename_without_replacing(temporary, path);
+  const bool named = rule == Publish::kKeepExisting
+                         ? rename_without_replacing(temporary, path)
+                         : ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!named) {
     const bool lost_race = rule == Publish::kKeepExisting && errno == EEXIST;
     std::string why = lost_race ? "" : reason("rename a new file to", path);
     ::unlink(temporary.c_str());
+    if (kept != nullptr) *kept = lost_race;
     return why;
   }
+  if (rule != Publish::kReplace) return "";
   if (const File folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); folder) {
     ::fsync(folder.get());
   }

@@ -36,10 +36,15 @@ std::optional<std::string> read_text(const std::string& path);
 // Makes `path` and what is missing above it, each with mode 0700. "" or the reason of a failure.
 std::string make_private_directory(const std::string& path);
 
-enum class Publish { kKeepExisting, kReplace };
-// Writes a private temporary beside `path`, syncs it and gives it the name: readers see nothing or
-// all. An existing file of that name is kept or replaced. "" or the reason of a failure.
-std::string publish_file(const std::string& path, std::span<const std::byte> bytes, Publish rule);
+// kReplace outlives a crash of the machine. Of the others a crash may take the name, and of
+// kReplaceUnsynced also the contents: for what is checked when it is read and can be made again.
+// A sync takes 4 to 20 ms on the disks of virtual machines, a sixth of a kernel's compilation.
+enum class Publish { kKeepExisting, kReplace, kReplaceUnsynced };
+// Writes a private temporary beside `path` and gives it the name: readers see nothing or all. An
+// existing file of that name is kept or replaced. "" or the reason of a failure; `*kept` is set
+// when an existing file stayed.
+std::string publish_file(const std::string& path, std::span<const std::byte> bytes, Publish rule,
+                         bool* kept = nullptr);
 
 // Regular files and directories in `path`, sorted by name; empty when it cannot be read.
 std::vector<std::string> list_directory(const std::string& path);

@@ -153,6 +153,7 @@ TEST(Cache, AnEntryIsNotReplacedAndLeavesNothingBehind) {
   const std::string stamp = file_stamp(path);
   cache.publish(record.key, encode_entry(record, image_of(100, 2)));
   EXPECT_EQ(file_stamp(path), stamp);
+  EXPECT_EQ(cache.counters().published, 1) << "the loser published nothing";
   EXPECT_EQ(list_directory(fs::path(path).parent_path()).size(), 1U);
   EXPECT_EQ(cache.counters().write_failures, 0);
 }
@@ -268,6 +269,20 @@ TEST(Cache, IndexKeepsTheNewestCompilersFirst) {
   EXPECT_EQ(cache.toolchain_identity("stamp 8"), std::nullopt);
   cache.remember_toolchain("stamp 8", sha256("compiler"));
   EXPECT_EQ(cache.toolchain_identity("stamp 8"), sha256("compiler"));
+}
+
+TEST(Cache, AnIndexThatACrashCutIsAsGoodAsNone) {
+  const test::TemporaryDirectory directory;
+  const Digest source = sha256("s");
+  Cache cache(in(directory.path()));
+  cache.remember(source, {"stamp", sha256("k"), {}});
+  ASSERT_EQ(cache.index(source).size(), 1U);
+  for (const auto& file : fs::recursive_directory_iterator(directory.path() + "/v1/index")) {
+    if (file.is_regular_file()) fs::resize_file(file.path(), file.file_size() / 2);
+  }
+  EXPECT_TRUE(cache.index(source).empty());
+  cache.remember(source, {"stamp", sha256("k"), {}});
+  EXPECT_EQ(cache.index(source).size(), 1U);
 }
 
 TEST(Cache, SaysWhatKeepsItFromWriting) {
