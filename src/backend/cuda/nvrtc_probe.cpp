@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
@@ -34,6 +35,28 @@ std::optional<int> major_of(const std::string& path) {
   const std::string version = name.substr(kStem.size() + 1);
   const auto major = parse_integer(version.substr(0, version.find('.')));
   return major ? std::optional<int>(static_cast<int>(*major)) : std::nullopt;
+}
+
+// The numbers in a name: {12, 10} for cuda-12.10, which is later than cuda-12.9.
+std::vector<std::int64_t> version_in(const std::string& name) {
+  std::vector<std::int64_t> version;
+  for (std::size_t i = 0; i < name.size();) {
+    const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
+    if (end == i) {
+      ++i;
+      continue;
+    }
+    version.push_back(parse_integer(std::string_view(name).substr(i, end - i)).value_or(0));
+    i = end;
+  }
+  return version;
+}
+
+std::vector<std::string> newest_first(std::vector<std::string> names) {
+  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return version_in(a) > version_in(b);
+  });
+  return names;
 }
 
 class Search {
@@ -82,10 +105,8 @@ class Search {
 
   // <root>/nvidia/cuda_nvrtc/lib and <root>/nvidia/cu13/lib, newest first.
   bool try_wheels(const std::string& where, const std::string& root) {
-    std::vector<std::string> packages = list_directory(root + "/nvidia");
-    std::reverse(packages.begin(), packages.end());
     bool any = false;
-    for (const std::string& package : packages) {
+    for (const std::string& package : newest_first(list_directory(root + "/nvidia"))) {
       const std::string directory = root + "/nvidia/" + package + "/lib";
       for (const std::string& name : list_directory(directory)) {
         if (!begins(name, std::string(kStem) + ".")) continue;
@@ -106,11 +127,10 @@ class Search {
   }
 
   bool try_system() {
-    if (try_toolkit("system", "/usr/local/cuda")) return true;
-    std::vector<std::string> names = list_directory("/usr/local");
-    std::reverse(names.begin(), names.end());
-    for (const std::string& name : names) {
-      if (begins(name, "cuda-") && try_toolkit("system", "/usr/local/" + name)) return true;
+    const std::string& root = options_.system_root;
+    if (try_toolkit("system", root + "/cuda")) return true;
+    for (const std::string& name : newest_first(list_directory(root))) {
+      if (begins(name, "cuda-") && try_toolkit("system", root + "/" + name)) return true;
     }
     for (const int major : kMajors) {
       const std::string name = fmt::format("{}.{}", kStem, major);

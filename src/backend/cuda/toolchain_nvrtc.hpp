@@ -23,12 +23,13 @@ struct NvrtcOptions {
   int driver_version = 0;
   bool search_process = true;  // what this process has loaded
   bool search_system = true;
+  std::string system_root = "/usr/local";  // where the system has cuda and cuda-*
 };
 NvrtcOptions nvrtc_options(const Environment& environment, int driver_version = 0);
 
 // Candidates in order: `library`; what lies beside a PyTorch that this process has loaded, or the
 // libnvrtc that it has; python_paths; cuda_path; /usr/local/cuda*; the loader's search path. The
-// first that fits counts; of one directory the highest major version. Major versions 12 and 13.
+// first that fits counts; of one place the highest version. Major versions 12 and 13.
 class NvrtcToolchain final : public Toolchain {
  public:
   explicit NvrtcToolchain(NvrtcOptions options);
@@ -40,8 +41,8 @@ class NvrtcToolchain final : public Toolchain {
   Digest identity() override;
   std::string description() override;
   Binary compile(const CompileJob& job) override;
-
   std::string objection(const std::string& description) const override;
+
   // Path of the chosen library, "" when there is none; opens nothing.
   std::string library() const;
   // 90 for sm_90, as this build of NVRTC lists them. Opens the library.

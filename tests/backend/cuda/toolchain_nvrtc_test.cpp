@@ -232,6 +232,29 @@ TEST_F(NvrtcPlaces, WheelsComeBeforeTheToolkitAndTheHigherVersionFirst) {
   EXPECT_EQ(NvrtcToolchain(named).library(), twelve);
 }
 
+TEST_F(NvrtcPlaces, ToolkitsOfTheSystemAreOrderedByTheNumbersOfTheirVersions) {
+  NvrtcOptions system;
+  system.search_process = false;
+  system.system_root = directory_.path();
+  make("cuda-12.4/lib64/libnvrtc.so.12");
+  const std::string nine = make("cuda-12.9/lib64/libnvrtc.so.12");
+  EXPECT_EQ(NvrtcToolchain(system).library(), nine);
+  const std::string ten = make("cuda-12.10/lib64/libnvrtc.so.12");
+  EXPECT_EQ(NvrtcToolchain(system).library(), ten);
+  const std::string thirteen = make("cuda-13.0/lib64/libnvrtc.so.13");
+  EXPECT_EQ(NvrtcToolchain(system).library(), thirteen);
+  system.driver_version = 12080;
+  EXPECT_EQ(NvrtcToolchain(system).library(), ten);
+  const std::string chosen = make("cuda/lib64/libnvrtc.so.12");
+  EXPECT_EQ(NvrtcToolchain(system).library(), chosen) << "the one that the system made its own";
+}
+
+TEST_F(NvrtcPlaces, OfSeveralWheelsTheNewestCounts) {
+  make("site/nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+  const std::string thirteen = make("site/nvidia/cu13/lib/libnvrtc.so.13");
+  EXPECT_EQ(NvrtcToolchain(options()).library(), thirteen);
+}
+
 TEST_F(NvrtcPlaces, ACompilerNewerThanTheDriverIsRefused) {
   make("cuda/lib64/libnvrtc.so.13");
   NvrtcOptions old = options();
