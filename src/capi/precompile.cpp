@@ -166,10 +166,6 @@ std::vector<Hardware> target_architectures(std::vector<std::string> names,
   std::vector<Hardware> architectures;
   for (const std::string& name : names) {
     architectures.push_back(runtime::cuda_hardware(name));
-    if (pinned.empty() || pinned == name) continue;
-    fail(Code::kInvalidArgument,
-         "{} {}: KW_ARCH={} decides what is compiled in this process; unset it", source, name,
-         pinned);
   }
   if (!architectures.empty()) return architectures;
   for (const Hardware& device : runtime::cuda_devices()) {

@@ -104,6 +104,25 @@ TEST_F(Precompile, APackServesAMachineWithoutACompiler) {
   expect_words(served.out, {"pack"});
 }
 
+// KW_ARCH speaks of the devices that are here; --arch of whatever kernels are shipped to.
+TEST_F(Precompile, NamedArchitecturesAreNotLimitedByTheProcesssOwn) {
+  const std::vector<std::string> pinned{"KW_ARCH=sm_80"};
+  const std::vector<std::string> one{"precompile", "--problem", kProblem, "--json"};
+  const Finished own = run(one, pinned);
+  if (own.code == 4) GTEST_SKIP() << own.err;
+  EXPECT_EQ(Json::parse(own.out)["units"][0]["arch"], "sm_80");
+  std::vector<std::string> listed = one;
+  listed.insert(listed.end(), {"--arch", "sm_90a,sm_80"});
+  const Finished both = run(listed, pinned);
+  ASSERT_EQ(both.code, 0) << both.err;
+  const Json units = Json::parse(both.out)["units"];
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_EQ(units[0]["arch"], "sm_90a");
+  EXPECT_EQ(units[0]["origin"], "compiled");
+  EXPECT_EQ(units[1]["arch"], "sm_80");
+  EXPECT_EQ(units[1]["origin"], "user");
+}
+
 TEST_F(Precompile, WithoutACompilerIsTheEnvironmentsFault) {
   expect_refusal({"precompile", "--problem", kProblem, "--arch", "sm_90a,sm_80"}, 4,
                  {kProblem, "for sm_90a", "libnvrtc", "KW_NVRTC"},
@@ -128,8 +147,8 @@ TEST_F(Precompile, RequestsThatCannotBeMet) {
                  {"exclude each other"});
   expect_refusal({"precompile", "--problem", kProblem, "--arch", "sm_90a,sm_91"}, 2,
                  {"unknown architecture 'sm_91'", "sm_120a"});
-  expect_refusal({"precompile", "--problem", kProblem, "--arch", "sm_90a"}, 2,
-                 {"KW_ARCH=sm_80", "unset it"}, {"KW_ARCH=sm_80"});
+  expect_refusal({"precompile", "--problem", kProblem}, 2, {"unknown architecture 'sm_91'"},
+                 {"KW_ARCH=sm_91"});
   expect_refusal({"precompile", "--problem", kProblem, "--arch", "sm_90a", "--cfg", "hiden=4"}, 2,
                  {"hiden"});
   expect_refusal(

@@ -42,6 +42,7 @@ Hardware cuda_hardware(std::string_view architecture) {
   }
   Hardware hardware;
   hardware.kind = DeviceKind::kCuda;
+  hardware.index = -1;
   hardware.model = fmt::format("a device of {}", found->name);
   hardware.capability = found->capability;
   hardware.units = found->multiprocessors;

@@ -14,7 +14,8 @@ namespace kw::runtime {
 std::vector<std::string> cuda_architectures();
 
 // A device of this architecture as implementations choose for it: units and cache are those of its
-// largest part in data centres. Throws Error(kNotFound) with the architectures that are known.
+// largest part in data centres, and its index is -1: no such device is here. Throws
+// Error(kNotFound) with the architectures that are known.
 Hardware cuda_hardware(std::string_view architecture);
 
 // What devices of this capability have, in the words of Hardware::features.

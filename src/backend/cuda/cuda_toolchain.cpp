@@ -13,7 +13,7 @@ Toolchain& cuda_toolchain() {
 
 std::string cuda_arch(const Hardware& hardware) {
   const std::string& pinned = environment().arch;
-  if (!pinned.empty()) return pinned;
+  if (!pinned.empty() && hardware.index >= 0) return pinned;
   return "sm_" + std::to_string(hardware.capability) + (hardware.capability >= 90 ? "a" : "");
 }
 
