@@ -265,4 +265,9 @@ Binary HostToolchain::compile(const CompileJob& job) {
   return binary;
 }
 
+HostToolchain& host_toolchain() {
+  static HostToolchain toolchain(host_toolchain_options(environment()));
+  return toolchain;
+}
+
 }  // namespace kw::jit

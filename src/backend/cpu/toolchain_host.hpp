@@ -52,6 +52,10 @@ class HostToolchain final : public Toolchain {
   mutable std::unique_ptr<const Compiler> compiler_;  // guarded until set
 };
 
+// What this process compiles host units with: the compiler of KW_CXX, or the first that is found.
+// For kernels outside the tree. Nothing is started before it is asked.
+HostToolchain& host_toolchain();
+
 // A shared object from memory. A function launches once per grid, in the calling thread; block,
 // cluster and shared memory are not looked at. Throws Error(kEnvironment) when the loader refuses
 // the bytes.
