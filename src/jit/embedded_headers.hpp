@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the table that cmake/KwEmbedHeaders.cmake generates. Includes only the standard library.
+// Private: the list that cmake/KwEmbed.cmake generates. Includes only the standard library.
 #pragma once
 
 #include <span>
