@@ -290,17 +290,18 @@ constexpr int staged_row_bytes(const CudaBackwardCfg& cfg) {
   return row_tiling(cfg).slice * element_bytes(cfg.element) + (cfg.aligned ? 0 : 16);
 }
 
-constexpr int backward_shared_bytes(const CudaBackwardCfg& cfg) {
+constexpr int dynamic_shared_bytes(const CudaForwardCfg&) { return 0; }
+constexpr int dynamic_shared_bytes(const CudaBackwardCfg& cfg) {
   if (cfg.stages == 0) return 0;
   return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * staged_row_bytes(cfg);
 }
 
 // What a block of the backward needs in all: also the exchange of dweight and of the sums of a row.
-constexpr int backward_block_shared_bytes(const CudaBackwardCfg& cfg) {
+constexpr int block_shared_bytes(const CudaBackwardCfg& cfg) {
   const int warps = divide_up(cfg.threads_per_row, 32);
   const int sums = 2 * 2 * cfg.unroll * cfg.cluster * warps * cfg.rows_per_block;
   const int exchange = cfg.want_dweight ? cfg.rows_per_block / 2 * row_tiling(cfg).slice : 0;
-  return backward_shared_bytes(cfg) + 4 * (sums + exchange);
+  return dynamic_shared_bytes(cfg) + 4 * (sums + exchange);
 }
 
 constexpr bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
@@ -382,7 +383,7 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
     return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
   if (!cfg.unit_stride) return "stages need columns without stride";
-  if (backward_block_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
+  if (block_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
   return nullptr;
 }
 

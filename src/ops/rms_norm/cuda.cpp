@@ -120,8 +120,8 @@ void state_facts(Cfg& cfg, const Problem& problem, const std::array<const char*,
   }
 }
 
-CudaForwardCfg default_cfg(const CudaForwardCfg*, const Problem& problem,
-                           const Hardware& hardware) {
+// Facts of the problem and the tree.
+CudaForwardCfg tree_cfg(const CudaForwardCfg*, const Problem& problem, const Hardware& hardware) {
   const TensorView x = shape_of(problem.tensor("x")), y = shape_of(problem.tensor("y")),
                    rstd = shape_of(problem.tensor("rstd"));
   const RowsOf<3> rows({&x, &y, &rstd});
@@ -130,12 +130,10 @@ CudaForwardCfg default_cfg(const CudaForwardCfg*, const Problem& problem,
   state_facts(cfg, problem, std::array{"x", "y"}, rows.leading, rows.strides.data(),
               rows.steps[0] == 1 && rows.steps[1] == 1);
   set_tree(cfg, limits_of(hardware));
-  set_free(cfg, rows.rows, limits_of(hardware));
   return cfg;
 }
 
-CudaBackwardCfg default_cfg(const CudaBackwardCfg*, const Problem& problem,
-                            const Hardware& hardware) {
+CudaBackwardCfg tree_cfg(const CudaBackwardCfg*, const Problem& problem, const Hardware& hardware) {
   const TensorView x = shape_of(problem.tensor("x")), dy = shape_of(problem.tensor("dy")),
                    dx = shape_of(problem.tensor("dx")), rstd = shape_of(problem.tensor("rstd"));
   const RowsOf<4> rows({&x, &dy, &dx, &rstd});
@@ -146,7 +144,23 @@ CudaBackwardCfg default_cfg(const CudaBackwardCfg*, const Problem& problem,
   state_facts(cfg, problem, std::array{"x", "dy", "dx"}, rows.leading, rows.strides.data(),
               rows.steps[0] == 1 && rows.steps[1] == 1 && rows.steps[2] == 1);
   set_tree(cfg, limits_of(hardware));
-  set_free(cfg, rows.rows, limits_of(hardware));
+  return cfg;
+}
+
+template <typename Cfg>
+Cfg tree_cfg(const Problem& problem, const Hardware& hardware) {
+  return tree_cfg(static_cast<const Cfg*>(nullptr), problem, hardware);
+}
+
+long long rows_to_choose_for(const Problem& problem) {
+  return problem.rows() == kFreeDim ? kFreeSize : problem.rows();
+}
+
+// By formula alone.
+template <typename Cfg>
+Cfg default_cfg(const Problem& problem, const Hardware& hardware) {
+  Cfg cfg = tree_cfg<Cfg>(problem, hardware);
+  set_free(cfg, rows_to_choose_for(problem), limits_of(hardware));
   return cfg;
 }
 
@@ -163,16 +177,12 @@ void refuse_pinned_facts(const CfgPins& pins) {
 bool nothing_wanted(const CudaForwardCfg&) { return false; }
 bool nothing_wanted(const CudaBackwardCfg& cfg) { return !cfg.want_dx && !cfg.want_dweight; }
 
-int shared_bytes(const CudaForwardCfg&) { return 0; }
-int shared_bytes(const CudaBackwardCfg& cfg) { return backward_shared_bytes(cfg); }
-
-int block_shared_bytes(const CudaForwardCfg&) { return 0; }
-int block_shared_bytes(const CudaBackwardCfg& cfg) { return backward_block_shared_bytes(cfg); }
-
-bool fits(const CudaLimits& limits, const auto& cfg) {
-  const bool staged = shared_bytes(cfg) > 0;
+bool fits(const CudaLimits& limits, const CudaForwardCfg& cfg) {
+  return cfg.cluster <= limits.max_cluster;
+}
+bool fits(const CudaLimits& limits, const CudaBackwardCfg& cfg) {
   return cfg.cluster <= limits.max_cluster &&
-         (!staged || block_shared_bytes(cfg) <= limits.max_shared_bytes);
+         (cfg.stages == 0 || block_shared_bytes(cfg) <= limits.max_shared_bytes);
 }
 
 template <typename Cfg>
@@ -212,11 +222,11 @@ const tune::CfgTable<Cfg>& table() {
 // so that a row's bits do not follow its address, and the rest from the formula.
 template <typename Cfg>
 ChosenCfg<Cfg> choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
-  ChosenCfg<Cfg> chosen{default_cfg(static_cast<const Cfg*>(nullptr), problem, hardware)};
+  ChosenCfg<Cfg> chosen{tree_cfg<Cfg>(problem, hardware)};
   Cfg& cfg = chosen.cfg;
   if (nothing_wanted(cfg)) return chosen;
   const CudaLimits limits = limits_of(hardware);
-  const long long rows = problem.rows() == kFreeDim ? kFreeSize : problem.rows();
+  const long long rows = rows_to_choose_for(problem);
   Cfg twin = cfg;
   twin.unit_stride = true;
   twin.aligned = cfg.hidden % row_tiling(cfg).width == 0;
@@ -240,10 +250,10 @@ ChosenCfg<Cfg> choose_cfg(const Problem& problem, const Hardware& hardware, cons
 template <typename Cfg>
 tune::Geometry describe_geometry(const Problem& problem, const Hardware& hardware,
                                  const CfgPins& pins) {
-  Cfg cfg = default_cfg(static_cast<const Cfg*>(nullptr), problem, hardware);
+  Cfg cfg = default_cfg<Cfg>(problem, hardware);
   pin(cfg, hardware, pins);
   return tune::geometry_of(cfg, kRowBucketNames[bucket_of(problem)],
-                           {block_threads(cfg) * cfg.cluster, shared_bytes(cfg),
+                           {block_threads(cfg) * cfg.cluster, dynamic_shared_bytes(cfg),
                             cfg.reload ? 0 : row_registers(cfg) * cfg.unroll, cfg.unroll});
 }
 
@@ -252,7 +262,7 @@ std::optional<Rejection> rejection_of(const Problem& problem, const Hardware& ha
   if (problem.dtype("T") == DType::kF64) {
     return Rejection{Rejection::Code::kDType, "computes in f32; it does not take f64"};
   }
-  const CfgType cfg = default_cfg(static_cast<const CfgType*>(nullptr), problem, hardware);
+  const CfgType cfg = default_cfg<CfgType>(problem, hardware);
   const char* why = nothing_wanted(cfg) ? nullptr : objection(cfg);
   if (why != nullptr) return Rejection{Rejection::Code::kShape, why};
   return std::nullopt;
@@ -289,7 +299,7 @@ runtime::LaunchShape shape_for(const Cfg& cfg) {
   runtime::LaunchShape shape;
   shape.block.x = static_cast<unsigned>(block_threads(cfg));
   shape.cluster.x = static_cast<unsigned>(cfg.cluster);
-  shape.shared_bytes = static_cast<unsigned>(shared_bytes(cfg));
+  shape.shared_bytes = static_cast<unsigned>(dynamic_shared_bytes(cfg));
   return shape;
 }
 
