@@ -37,7 +37,10 @@ void fill_linked(PlacedTensors& placed, const std::vector<std::size_t>& linked, 
   }
 }
 
-// As fill_linked, or on the whole, unless `saved` has them.
+// As fill_linked, or on the whole, unless `saved` has them. By the forward's reference on the host,
+// although the device would be faster (2^26 elements take seconds): the oracle of a slice computes
+// what the forward saved anew and must find the same bits, and what an implementation under test
+// saves must not decide what it is judged by. Once a case: timing finds what numerics computed.
 void write_linked(PlacedTensors& placed, const std::vector<std::size_t>& linked, const Case& spec,
                   const Catalog& catalog, SavedElements& saved) {
   const std::string id = case_id(spec);
