@@ -65,11 +65,21 @@ inline void store_words(void* address, const u32* words) {
   }
 }
 
-// A word of shared memory; `address` is a multiple of 4.
+// 16 bytes of shared memory; `address` is a multiple of that.
 template <int kBytes>
 inline void load_shared_words(u32* words, u32 address) {
-  static_assert(kBytes == 4);
-  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
+  static_assert(kBytes == 16);
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+template <int kBytes>
+inline void store_shared_words(u32 address, const u32* words) {
+  static_assert(kBytes == 16);
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
 }
 
 #undef KW_LOAD

@@ -48,13 +48,7 @@ struct Vector {
   }
 
   // From shared memory at `address` (a multiple of 16), kBytes == 16.
-  void load_shared(u32 address) {
-    static_assert(kBytes == 16);
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(address)
-                 : "memory");
-  }
+  void load_shared(u32 address) { load_shared_words<kBytes>(words, address); }
 
   // Element i as a word, as load_words and store_words have it.
   u32 element(int i) const { return sizeof(T) == 4 ? words[i] : words[i / 2] >> i % 2 * 16; }

@@ -131,6 +131,7 @@ struct CudaBackwardCfg {
   int rows_per_block = 1;
   int unroll = 1;
   int stages = 0;  // rows of x and dy that are copied ahead into shared memory; 0: read by threads
+  bool shared_weights = false;  // with stages: weights are read from shared memory as well
   bool prefetch =
       false;  // without stages: the next rows are read before the present ones are summed
   int min_blocks = 1;
@@ -159,6 +160,7 @@ struct CudaBackwardCfg {
     v("rows_per_block", self.rows_per_block);
     v("unroll", self.unroll);
     v("stages", self.stages);
+    v("shared_weights", self.shared_weights);
     v("prefetch", self.prefetch);
     v("min_blocks", self.min_blocks);
     v("partials", self.partials);
@@ -280,7 +282,8 @@ constexpr long long reduce_grid(const CudaBackwardCfg& cfg) {
   return divide_up(cfg.hidden, kReduceColumns);
 }
 
-// Dynamic shared memory of the backward: barriers, then stages x {x, dy} x rows of a block.
+// Dynamic shared memory of the backward: barriers, then stages x {x, dy} x rows of a block, then
+// weights.
 inline constexpr int kBarrierBytes = 128;
 inline constexpr int kMaxStages = kBarrierBytes / 8;
 
@@ -293,7 +296,8 @@ constexpr int staged_row_bytes(const CudaBackwardCfg& cfg) {
 constexpr int dynamic_shared_bytes(const CudaForwardCfg&) { return 0; }
 constexpr int dynamic_shared_bytes(const CudaBackwardCfg& cfg) {
   if (cfg.stages == 0) return 0;
-  return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * staged_row_bytes(cfg);
+  const int weights = cfg.shared_weights ? row_tiling(cfg).slice * element_bytes(cfg.weight) : 0;
+  return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * staged_row_bytes(cfg) + weights;
 }
 
 // What a block of the backward needs in all: also the exchange of dweight and of the sums of a row.
@@ -373,6 +377,10 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   }
   if (cfg.prefetch && (cfg.reload || row_tiling(cfg).vectors > 2)) {
     return "prefetch excludes reload and more than two accesses a thread";
+  }
+  if (cfg.shared_weights && (cfg.stages == 0 || !weighted(cfg.variant) ||
+                             row_tiling(cfg).width * element_bytes(cfg.weight) % 16 != 0)) {
+    return "shared_weights wants stages, and weights as wide as x or wider";
   }
   if (cfg.stages == 0) {
     const int rows = cfg.prefetch ? 2 * cfg.unroll : cfg.unroll;

@@ -322,19 +322,17 @@ struct DweightSum {
   }
 };
 
-// Computes the rows in `x`, `dy` (one per u): sums, dx, and the share of dweight.
-// `summed` runs between the sums and their use.
-template <CudaBackwardCfg kCfg, int kRows, typename Mine, typename Read, typename WeightOf,
-          typename Summed>
-inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 first_row,
-                           const float* rstd, float* slots, DweightSum<kCfg>& dweight,
-                           const Read& read, const WeightOf& weight_of, const Summed& summed) {
+// The sums of the rows that `read` gives (one per u), over the threads of each.
+template <CudaBackwardCfg kCfg, int kRows, bool kInRegisters, typename Mine, typename Read,
+          typename WeightOf>
+inline void sum_group(const Mine&, float (&sums)[kRows * RowTerms<kCfg>::kSize], float* slots,
+                      const Read& read, const WeightOf& weight_of) {
   using Terms = RowTerms<kCfg>;
-  using T = typename Mine::T;
   constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors, kSize = Terms::kSize;
   // Rows of many accesses are read where they are used: unrolled, too many loads wait in registers.
-  constexpr int kSumUnroll = kVectors <= 2 ? kVectors : 1;
-  float sums[kRows * kSize];
+  // What waits in registers is unrolled: an index at run time would put it into local memory (4096
+  // unaligned rows of 16383: 128 bytes a thread and row).
+  constexpr int kSumUnroll = kVectors <= 2 || kInRegisters ? kVectors : 1;
 #pragma unroll
   for (int i = 0; i < kRows * kSize; ++i) sums[i] = 0;
   if constexpr (Terms::kValues > 0) {
@@ -350,12 +348,21 @@ inline void backward_group(const Mine& mine, const CudaBackwardArgs& args, i64 f
     }
     row_sum<Mine::kThreads, Mine::kBlocks>(sums, slots);
   }
-  summed();
+}
+
+// With their sums: dx of these rows, and their share of dweight.
+template <CudaBackwardCfg kCfg, int kRows, typename Mine, typename Read, typename WeightOf>
+inline void apply_group(const Mine& mine, const CudaBackwardArgs& args, i64 first_row,
+                        const float* rstd, const float* sums, DweightSum<kCfg>& dweight,
+                        const Read& read, const WeightOf& weight_of) {
+  using Terms = RowTerms<kCfg>;
+  using T = typename Mine::T;
+  constexpr int kWidth = Mine::kWidth, kVectors = Mine::kVectors;
 #pragma unroll
   for (int u = 0; u < kRows; ++u) {
     const i64 row = first_row + u * kCfg.rows_per_block;
     const bool present = row < args.rows;
-    const Terms terms(sums + u * kSize, rstd[u], args.eps);
+    const Terms terms(sums + u * Terms::kSize, rstd[u], args.eps);
     T* to = nullptr;
     if constexpr (kCfg.want_dx) {
       to = static_cast<T*>(args.dx) + RowIndex<kCfg.leading>(row, args.map).offset(args.dx_rows);
@@ -409,8 +416,9 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   for (i64 head = row - mine.group; head < args.rows; head += pace, row += pace, turn ^= 1) {
     BackwardRows<kCfg> next;
     if constexpr (kCfg.prefetch) next.load(mine, args, row + pace);
-    backward_group<kCfg, kUnroll>(mine, args, row, rows.rstd, slots[turn] + mine.group * kSlots,
-                                  dweight, read, weight_of, [] {});
+    float sums[kUnroll * Terms::kSize];
+    sum_group<kCfg, kUnroll, false>(mine, sums, slots[turn] + mine.group * kSlots, read, weight_of);
+    apply_group<kCfg, kUnroll>(mine, args, row, rows.rstd, sums, dweight, read, weight_of);
     if constexpr (kCfg.prefetch)
       rows = next;
     else if (head + pace < args.rows)
@@ -418,6 +426,16 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   }
   if constexpr (kCfg.want_dweight) {
     dweight.write(mine, args.partials + static_cast<i64>(cluster) * partial_pitch(kCfg));
+  }
+}
+
+// Access v of a row whose aligned slice a stage holds; `here` is this lane's place in it.
+template <typename Mine>
+inline void load_staged(const Mine& mine, typename Mine::Access& access, u32 here, int v,
+                        bool present) {
+  access.clear();
+  if (present && mine.inside(v)) {
+    access.load_shared(here + static_cast<u32>(v) * Mine::kThreads * 16);
   }
 }
 
@@ -446,6 +464,11 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   // the blocks. By one thread that took more instructions than the rest of the row's path.
   constexpr int kFetchers = kCfg.aligned ? 1 : 8;
   constexpr u32 kArrivals = kCfg.aligned ? 1 : kFetchers + 2;
+  // One access a row waits for the sums in registers, more are read from the stage again: shared
+  // memory is cheaper than registers. Of unaligned rows all wait: their reads take twice the turns.
+  constexpr bool kHold = !kCfg.aligned || kVectors == 1;
+  constexpr int kHeld = kHold ? kVectors : 1;
+  constexpr int kAhead = kHold ? kStages : kStages - 1;
   const auto fetch = [&](i64 head, int stage) {
     if (head >= args.rows) return;
     const u32 barrier = barriers + static_cast<u32>(stage) * 8,
@@ -502,72 +525,68 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8, kArrivals);
     fence_barriers();
   }
-  if constexpr (kFetchers > 1) __syncthreads();
-  if (threadIdx.x < kFetchers) {
-#pragma unroll 1
-    for (int i = 0; i < kStages - 1; ++i) fetch(start + i * pace, i);
-  }
   // Stages of wide rows leave no L1 cache to read weights from again; one block has registers.
   constexpr bool kRoom =
       kCfg.aligned && kVectors > 2 && kVectors * Mine::WeightAccess::kWords <= 16;
   constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
+                             : kCfg.shared_weights             ? WeightUse::kShared
                              : kVectors == 1 || kRoom          ? WeightUse::kKept
                                                                : WeightUse::kReread;
-  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
+  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step,
+                                    ring + kStages * 2 * kTensorBytes);
   DweightSum<kCfg> dweight;
   dweight.clear();
   __syncthreads();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
+  constexpr bool kInRegisters = kHold || kUse == WeightUse::kKept;
   const auto weight_of = [&](int v, float(&weight)[kWidth]) { weights.unpack(mine, v, weight); };
-  int turn = 0, stage = 0;
+  int turn = 0, stage = 0, filled = 0;
   u32 parity = 0;
-  for (i64 head = start; head < args.rows; head += pace, turn ^= 1) {
+  // The first kAhead turns fill stages and no more: a loop of their own would have a second copy of
+  // `fetch`, which took a tenth of the time to compile, and registers.
+  for (i64 head = start - kAhead * pace; head < args.rows; head += pace) {
+    const bool filling = head < start;
     const i64 row = head + mine.group;
-    float rstd[1] = {0};
-    if (kCfg.has_rstd && row < args.rows) {
-      rstd[0] = args.rstd[RowIndex<kCfg.leading>(row, args.map).offset(args.rstd_rows)];
-    }
-    wait_barrier(barriers + static_cast<u32>(stage) * 8, parity);
+    const bool present = !filling && row < args.rows;
+    const RowIndex<kCfg.leading> index(row, args.map);
+    float rstd[1] = {0}, sums[Terms::kSize];
+    if (kCfg.has_rstd && present) rstd[0] = args.rstd[index.offset(args.rstd_rows)];
+    if (!filling) wait_barrier(barriers + static_cast<u32>(stage) * 8, parity);
     const u32 here = ring + static_cast<u32>(stage) * 2 * kTensorBytes +
                      static_cast<u32>(mine.group) * kPitch + static_cast<u32>(mine.lane) * 16;
-    // Read again after the sums: shared memory is cheaper than registers. But words of unaligned
-    // rows meet in banks four at a time: read once.
-    typename Mine::Access x_kept[kCfg.aligned ? 1 : kVectors], dy_kept[kCfg.aligned ? 1 : kVectors];
+    typename Mine::Access x_held[kHeld], dy_held[kHeld];
     if constexpr (!kCfg.aligned) {
-      const RowIndex<kCfg.leading> index(row, args.map);
       const T* const x = static_cast<const T*>(args.x) + index.offset(args.x_rows);
       const T* const dy = static_cast<const T*>(args.dy) + index.offset(args.dy_rows);
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        x_kept[v] = mine.read_shared(x, here, v, row < args.rows);
-        dy_kept[v] = mine.read_shared(dy, here + kTensorBytes, v, row < args.rows);
+        x_held[v] = mine.read_shared(x, here, v, present);
+        dy_held[v] = mine.read_shared(dy, here + kTensorBytes, v, present);
       }
+    } else if constexpr (kHold) {
+      load_staged(mine, x_held[0], here, 0, present);
+      load_staged(mine, dy_held[0], here + kTensorBytes, 0, present);
     }
     const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
-      if constexpr (kCfg.aligned) {
-        typename Mine::Access x_access, dy_access;
-        x_access.clear();
-        dy_access.clear();
-        if (row < args.rows && mine.inside(v)) {
-          x_access.load_shared(here + static_cast<u32>(v) * Mine::kThreads * 16);
-          dy_access.load_shared(here + kTensorBytes + static_cast<u32>(v) * Mine::kThreads * 16);
-        }
-        x_access.unpack(x);
-        dy_access.unpack(dy);
-      } else {
-        x_kept[v].unpack(x);
-        dy_kept[v].unpack(dy);
+      if constexpr (!kHold) {
+        load_staged(mine, x_held[0], here, v, present);
+        load_staged(mine, dy_held[0], here + kTensorBytes, v, present);
       }
+      x_held[v % kHeld].unpack(x);
+      dy_held[v % kHeld].unpack(dy);
     };
-    // A barrier later, all have left the stage of the turn before: fill it.
-    const auto refill = [&] {
+    if (!filling) {
+      sum_group<kCfg, 1, kInRegisters>(mine, sums, slots[turn] + mine.group * kSlots, read,
+                                       weight_of);
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
-      if (threadIdx.x < kFetchers)
-        fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
-    };
-    backward_group<kCfg, 1>(mine, args, row, rstd, slots[turn] + mine.group * kSlots, dweight, read,
-                            weight_of, refill);
+    }
+    // A barrier ago, all had left the stage of the turn before, with kHold that of this one.
+    if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
+    if (++filled == kStages) filled = 0;
+    if (filling) continue;
+    apply_group<kCfg, 1>(mine, args, row, rstd, sums, dweight, read, weight_of);
+    turn ^= 1;
     if (++stage == kStages) {
       stage = 0;
       parity ^= 1;

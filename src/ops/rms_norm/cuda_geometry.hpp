@@ -108,7 +108,7 @@ constexpr void set_free(CudaForwardCfg& cfg, long long rows, CudaLimits) {
 constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits limits) {
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   cfg.stages = 0;
-  cfg.prefetch = false;
+  cfg.shared_weights = cfg.prefetch = false;
   cfg.partials = 2 * kPartialsUnit;
   if (cfg.reload) return;
   // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
@@ -121,8 +121,14 @@ constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits lim
     const int blocks = columns > 8   ? 1
                        : cfg.aligned ? blocks_of_1024_threads(cfg)
                                      : clamp(512 / block_threads(cfg), 1, 6);
+    // Unaligned rows wait in registers, and so many columns leave none for weights: read again from
+    // memory, they took twenty loads a thread and row, or spills.
+    const int weights = row_tiling(cfg).slice * element_bytes(cfg.weight);
+    cfg.shared_weights = !cfg.aligned && columns > 8 && weighted(cfg.variant) &&
+                         row_tiling(cfg).width * element_bytes(cfg.weight) % 16 == 0;
     const int stage = 2 * staged_row_bytes(cfg);
-    const int room = (limits.max_shared_bytes / blocks - 4096) / stage;
+    const int room =
+        (limits.max_shared_bytes / blocks - 4096 - (cfg.shared_weights ? weights : 0)) / stage;
     cfg.stages = clamp(room, 0, 4);
     if (cfg.stages >= 2) {
       cfg.min_blocks = blocks;
@@ -130,6 +136,7 @@ constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits lim
       return;
     }
     cfg.stages = 0;
+    cfg.shared_weights = false;
   }
   if (cfg.threads_per_row < 256) cfg.rows_per_block = power_of_two_from(256 / cfg.threads_per_row);
   while (block_threads(cfg) > (wide ? 1024 : 512) ||

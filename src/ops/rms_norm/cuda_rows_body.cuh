@@ -137,16 +137,28 @@ struct Share {
   }
 };
 
-// The weights of a thread's columns: kept in registers, or read again at every use, or nothing.
-enum class WeightUse { kNone, kKept, kReread };
+// The weights of a thread's columns: kept in registers, in shared memory, or read again at every
+// use, or nothing.
+enum class WeightUse { kNone, kKept, kShared, kReread };
 
 template <typename Mine, WeightUse kUse>
 struct Weights {
   typename Mine::WeightAccess access[kUse == WeightUse::kKept ? Mine::kVectors : 1];
   const void* weight;
   i64 step;
+  u32 shared;
 
-  Weights(const Mine& mine, const void* weight_, i64 step_) : weight(weight_), step(step_) {
+  // kShared: of kSlice columns at `shared`; other threads may read them after a barrier.
+  Weights(const Mine& mine, const void* weight_, i64 step_, u32 shared_ = 0)
+      : weight(weight_), step(step_), shared(shared_ + static_cast<u32>(mine.lane) * 16) {
+    if constexpr (kUse == WeightUse::kShared) {
+#pragma unroll 1
+      for (int v = 0; v < Mine::kVectors && mine.group == 0; ++v) {
+        const auto part = read(mine, v);
+#pragma unroll
+        for (int i = 0; i < kPieces; ++i) store_shared_words<16>(place(v, i), part.words + 4 * i);
+      }
+    }
     if constexpr (kUse == WeightUse::kKept) {
 #pragma unroll
       for (int v = 0; v < Mine::kVectors; ++v) access[v] = read(mine, v);
@@ -156,6 +168,11 @@ struct Weights {
   void unpack(const Mine& mine, int v, float (&values)[Mine::kWidth]) const {
     if constexpr (kUse == WeightUse::kKept) {
       access[v].unpack(values);
+    } else if constexpr (kUse == WeightUse::kShared) {
+      typename Mine::WeightAccess part;
+#pragma unroll
+      for (int i = 0; i < kPieces; ++i) load_shared_words<16>(part.words + 4 * i, place(v, i));
+      part.unpack(values);
     } else if constexpr (kUse == WeightUse::kReread) {
       read(mine, v).unpack(values);
     } else {
@@ -165,6 +182,11 @@ struct Weights {
   }
 
  private:
+  // Pieces of 16 bytes; neighbouring lanes have neighbouring ones.
+  static constexpr int kPieces = Mine::WeightAccess::kBytes / 16;
+  u32 place(int v, int piece) const {
+    return shared + static_cast<u32>((v * kPieces + piece) * Mine::kThreads * 16);
+  }
   typename Mine::WeightAccess read(const Mine& mine, int v) const {
     return mine.read_weight(weight, mine.column(v), step, mine.inside(v));
   }

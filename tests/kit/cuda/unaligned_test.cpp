@@ -113,11 +113,11 @@ void store_words<16, CachePolicy::kDefault>(void* address, const u32* words) {
   checked_store<16>(address, words);
 }
 template <>
-void load_shared_words<4>(u32* words, u32 address) {
-  if (address % 4 != 0 || address + 4 > emulator.shared.size()) {
+void load_shared_words<16>(u32* words, u32 address) {
+  if (address % 16 != 0 || address + 16 > emulator.shared.size()) {
     return emulator.fail("a load leaves the stage", address);
   }
-  std::memcpy(words, emulator.shared.data() + address, 4);
+  std::memcpy(words, emulator.shared.data() + address, 16);
 }
 
 }  // namespace kw::kit::cuda

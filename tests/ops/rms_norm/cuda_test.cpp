@@ -102,6 +102,19 @@ TEST_F(CudaRmsNorm, TheDeviceLimitsClustersAndCopies) {
   EXPECT_NE(fact(backward, "stages", 90), "0");
 }
 
+TEST_F(CudaRmsNorm, UnalignedWideRowsReadWeightsFromSharedMemory) {
+  const auto backward = [](const std::string& shape, const std::string& weight) {
+    return "rms_norm_backward/standard dy=" + shape + " x=" + shape + " weight=" + weight +
+           " want_dx=true want_dweight=true";
+  };
+  EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "shared_weights"), "true");
+  EXPECT_EQ(fact(backward("bf16[64,16383]", "f32[16383]"), "shared_weights"), "true");
+  EXPECT_EQ(fact(backward("bf16[64,16384]", "bf16[16384]"), "shared_weights"), "false");
+  EXPECT_EQ(fact(backward("bf16[64,4097]", "bf16[4097]"), "shared_weights"), "false")
+      << "one access a row: its weights wait in registers";
+  EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "shared_weights", 80), "false");
+}
+
 // Every problem of the batches: a valid Cfg on every kind of device, workspace for its partials,
 // and the same order of summation for the first rows alone.
 TEST_F(CudaRmsNorm, ServesEverySuiteProblemAndKeepsItsTree) {
@@ -210,6 +223,10 @@ TEST_F(CudaRmsNorm, UnitsCompileWithoutSpills) {
         "rms_norm/fp32 x=bf16[3,262144] weight=bf16[262144]",
         "rms_norm_backward/standard dy=bf16[64,4096] x=bf16[64,4096] weight=bf16[4096] "
         "rstd=f32[64] want_dx=true want_dweight=true",
+        "rms_norm_backward/standard dy=bf16[64,16383] x=bf16[64,16383] weight=bf16[16383] "
+        "rstd=f32[64] want_dx=true want_dweight=true",
+        "rms_norm_backward/standard dy=bf16[64,16384] x=bf16[64,16384] weight=bf16[16384] "
+        "rstd=f32[64] want_dx=true want_dweight=true",
         "rms_norm_backward/qwen3_5 dy=f32[4,31] x=f32[4,31] weight=f32[31] want_dx=true "
         "want_dweight=true"}) {
     for (const jit::Unit& unit : cuda_units(problem(text), device(90))) {
@@ -222,6 +239,8 @@ TEST_F(CudaRmsNorm, UnitsCompileWithoutSpills) {
                 0)
           << text;
       EXPECT_EQ(compiled->entry.record.facts.spill_store_bytes, 0) << text << unit.cfg;
+      // An array that is indexed at run time would lie in local memory.
+      EXPECT_EQ(compiled->entry.record.facts.stack_bytes, 0) << text << unit.cfg;
     }
   }
 }
