@@ -147,19 +147,13 @@ CudaBackwardCfg tree_cfg(const CudaBackwardCfg*, const Problem& problem, const H
   return cfg;
 }
 
-template <typename Cfg>
-Cfg tree_cfg(const Problem& problem, const Hardware& hardware) {
-  return tree_cfg(static_cast<const Cfg*>(nullptr), problem, hardware);
-}
-
 long long rows_to_choose_for(const Problem& problem) {
   return problem.rows() == kFreeDim ? kFreeSize : problem.rows();
 }
 
-// By formula alone.
 template <typename Cfg>
 Cfg default_cfg(const Problem& problem, const Hardware& hardware) {
-  Cfg cfg = tree_cfg<Cfg>(problem, hardware);
+  Cfg cfg = tree_cfg(static_cast<const Cfg*>(nullptr), problem, hardware);
   set_free(cfg, rows_to_choose_for(problem), limits_of(hardware));
   return cfg;
 }
@@ -222,7 +216,7 @@ const tune::CfgTable<Cfg>& table() {
 // so that a row's bits do not follow its address, and the rest from the formula.
 template <typename Cfg>
 ChosenCfg<Cfg> choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
-  ChosenCfg<Cfg> chosen{tree_cfg<Cfg>(problem, hardware)};
+  ChosenCfg<Cfg> chosen{tree_cfg(static_cast<const Cfg*>(nullptr), problem, hardware)};
   Cfg& cfg = chosen.cfg;
   if (nothing_wanted(cfg)) return chosen;
   const CudaLimits limits = limits_of(hardware);
