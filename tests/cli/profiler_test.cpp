@@ -48,7 +48,8 @@ TEST(Profiler, IsToldOfCompiles) {
 
 TEST(Profiler, OneThatCannotBeLoadedIsAWarning) {
   const TemporaryFolder folder;
-  const Finished finished = run_profiled({"list"}, folder, "/nonexistent/tool.so");
+  const Finished finished =
+      run_profiled({"explain", "--operation", "rms_norm"}, folder, "/nonexistent/tool.so");
   EXPECT_EQ(finished.code, 0);
   EXPECT_NE(finished.err.find("NVTX_INJECTION64_PATH: /nonexistent/tool.so"), std::string::npos)
       << finished.err;
