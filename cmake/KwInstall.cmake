@@ -10,6 +10,9 @@ foreach(folder configs examples)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${PROJECT_BINARY_DIR}/${data}/${folder} SYMBOLIC)
 endforeach()
 
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/suite/report.schema.json
+  ${PROJECT_BINARY_DIR}/${data}/report.schema.json SYMBOLIC)
+
 install(TARGETS kernelwright EXPORT kernelwright_targets RUNTIME_DEPENDENCY_SET bundle
         LIBRARY DESTINATION lib)
 install(TARGETS kw_cli kw RUNTIME_DEPENDENCY_SET bundle
@@ -26,6 +29,7 @@ foreach(package IN LISTS KW_BUNDLED_PACKAGES)
 endforeach()
 install(FILES LICENSE DESTINATION share/doc/kernelwright)
 
+install(FILES src/suite/report.schema.json DESTINATION ${data})
 install(DIRECTORY configs DESTINATION ${data} FILES_MATCHING PATTERN "*.yaml")
 install(DIRECTORY examples DESTINATION ${data} FILES_MATCHING PATTERN "*.txt"
         PATTERN CMakeLists.txt EXCLUDE)

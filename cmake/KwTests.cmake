@@ -3,6 +3,19 @@
 include(GoogleTest)
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
+# Reports are held to their JSON Schema by Python's jsonschema: that of CMake's interpreter, or Debian's.
+function(kw_find_schema_python result)
+  foreach(python ${Python3_EXECUTABLE} /usr/bin/python3)
+    execute_process(COMMAND ${python} -c "import jsonschema" RESULT_VARIABLE status
+      OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+      set(${result} ${python} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "The tests need Python's jsonschema: apt-get install python3-jsonschema")
+endfunction()
+
 # The archive that a test folder exercises. Layers link statically, so that a test of a lower layer
 # does not wait for a higher one; the rest goes through libkw.so like a user.
 function(kw_library_under_test folder result)
@@ -26,6 +39,9 @@ endfunction()
 function(kw_add_test_support)
   file(GLOB sources CONFIGURE_DEPENDS support/*.cpp)
   kw_add_archive(kw_test_support SOURCES ${sources} LINK kw_runtime PRIVATE GTest::gtest fmt::fmt)
+  kw_find_schema_python(python)
+  set_source_files_properties(support/report_schema.cpp PROPERTIES COMPILE_DEFINITIONS
+    "KW_SCHEMA_PYTHON=\"${python}\";KW_SOURCE_FOLDER=\"${PROJECT_SOURCE_DIR}\"")
   target_include_directories(kw_test_support INTERFACE ${PROJECT_SOURCE_DIR}/tests)
   if(sources)
     target_include_directories(kw_test_support PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -5,7 +5,8 @@
 set -euo pipefail
 
 packages=(make cmake ninja-build g++ ccache mold python3 libfmt-dev libyaml-cpp-dev
-          nlohmann-json3-dev libcli11-dev libhwy-dev libssl-dev libgtest-dev libbenchmark-dev)
+          nlohmann-json3-dev libcli11-dev libhwy-dev libssl-dev libgtest-dev libbenchmark-dev
+          python3-jsonschema)
 case "${1:-build}" in
   build) ;;
   check) packages+=(clang-14 clang-format-14 clang-tidy-14 libomp-14-dev) ;;

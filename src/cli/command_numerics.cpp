@@ -99,6 +99,7 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
   std::vector<const suite::CaseResult*> cases;
   for (const suite::CaseResult& result : report.cases) cases.push_back(&result);
   print_end(cases, report.counts(), report.header.seconds, console);
+  print_coverage(report.coverage, console);
   return report_exit_code(report.exit_code());
 }
 

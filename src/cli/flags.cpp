@@ -95,7 +95,7 @@ constexpr Row kRows[] = {
     {Flag::kText, "--text", "FILE", "text to run over", add_text<&Flags::text>},
     {Flag::kRevision, "--revision", "TEXT", "what was measured, for the report",
      add_text<&Flags::revision>},
-    {Flag::kOutput, "--output", "FILE", "also write a report; .json or .md says which",
+    {Flag::kOutput, "--output", "FILE", "also write a report; .json, .md or .html says which",
      add_text<&Flags::output>},
     {Flag::kPack, "--pack", "DIRECTORY", "also add the kernels to this pack, for KW_PACKS",
      add_text<&Flags::pack>},

@@ -22,19 +22,6 @@ namespace {
 
 using suite::CaseStatus;
 
-// A report that cannot be written must not cost a run first.
-void require_report_path(const std::string& path) {
-  if (!path.ends_with(".json") && !path.ends_with(".md")) {
-    fail(Code::kInvalidArgument, "--output '{}': the suffix chooses the format; use .json or .md",
-         path);
-  }
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    fail(Code::kEnvironment, "--output '{}': cannot write in the folder '{}'", path, folder);
-  }
-}
-
 void require_dtype(const std::string& name) {
   if (parse_dtype(name)) return;
   std::vector<std::string> known;
@@ -48,6 +35,18 @@ bool is_wrong(CaseStatus status) noexcept {
 }
 
 }  // namespace
+
+void require_report_path(const std::string& path) {
+  if (!path.ends_with(".json") && !path.ends_with(".md") && !path.ends_with(".html")) {
+    fail(Code::kInvalidArgument,
+         "--output '{}': the suffix chooses the format; use .json, .md or .html", path);
+  }
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    fail(Code::kEnvironment, "--output '{}': cannot write in the folder '{}'", path, folder);
+  }
+}
 
 void fill_request(suite::Request& request, const Flags& flags, const Catalog& catalog) {
   if (!flags.output.empty()) require_report_path(flags.output);
@@ -145,6 +144,12 @@ void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::
     console.error("the request selects no case; loosen --variant, --dtype, --batch or --shard");
   } else if (counts.passed == 0 && counts.failed + counts.error == 0) {
     console.error("no case passed");
+  }
+}
+
+void print_coverage(const std::vector<suite::Coverage>& coverage, const Console& console) {
+  for (const suite::Coverage& target : coverage) {
+    if (target.exceeds_limit()) console.error(target.limit_message());
   }
 }
 

@@ -20,6 +20,10 @@ namespace kw::cli {
 // device is opened; `kind` is that of the device to come.
 void fill_request(suite::Request& request, const Flags& flags, const Catalog& catalog);
 
+// Checks the suffix of --output, and that its folder can be written: a report that cannot be
+// written must not cost a run first.
+void require_report_path(const std::string& path);
+
 // The platform of this process on `device`.
 suite::Platform platform_on(runtime::Device& device);
 
@@ -43,6 +47,9 @@ Cell status_cell(suite::CaseStatus status);
 // Everything wrong, one finding and one command line each, then the counts.
 void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
                double seconds, const Console& console);
+
+// Targets that left out too much of the batch, one line each.
+void print_coverage(const std::vector<suite::Coverage>& coverage, const Console& console);
 
 // The code of a suite report as one of ours.
 ExitCode report_exit_code(int code);

@@ -150,7 +150,10 @@ ImplementationFunctions functions() {
   };
   f.launch = launch;
   f.destroy = [](void* plan) noexcept { delete static_cast<Plan*>(plan); };
-  f.describe = [](const void*) { return PlanFacts{{"solution", "a Python callable"}}; };
+  f.describe = [](const void*) {
+    // Nothing tells which Python ran, so evidence for it could not be told from stale evidence.
+    return PlanFacts{{"solution", "a Python callable"}, {"code", "opaque"}};
+  };
   f.prepare = [](void* self, PrepareRequest& request) -> void* {
     const Hardware& hardware = request.device.hardware();
     return new Plan{static_cast<const Kernel*>(self), request.problem.variant_name(),

@@ -5,6 +5,7 @@
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/core/binding.hpp"
+#include "kernelwright/suite/code_identity.hpp"
 
 namespace kw::suite {
 namespace {
@@ -99,6 +100,7 @@ WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
   }
   const Plan& plan = binding.build(recipe, context_.device());
   specialization_ = recipe.specialization.text;
+  code_ = code_identity(implementation_, plan.describe());
   pinned_ = nullptr;
   if (!pins_.empty()) {
     // A slot would choose the Cfg itself.

@@ -82,6 +82,8 @@ class BoundImplementation final : public Callable {
   bool validates() const noexcept override { return pins_.empty(); }
   // Cfg text of the last prepared problem.
   const std::string& specialization() const noexcept { return specialization_; }
+  // code_identity() of the same.
+  const std::string& code() const noexcept { return code_; }
 
  private:
   const Implementation& implementation_;
@@ -101,7 +103,7 @@ class BoundImplementation final : public Callable {
   OpSlot* slot_ = nullptr;                      // of the last prepared problem
   Binding* binding_ = nullptr;                  // the same
   std::unique_ptr<PreparedCall> pinned_;        // the same, with pins
-  std::string specialization_;
+  std::string specialization_, code_;
 };
 
 }  // namespace kw::suite

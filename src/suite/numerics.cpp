@@ -48,26 +48,28 @@ class NumericsRun {
         problems[t] = find_problems(request_, platform_, *targets[t].operation->contract);
     }
     for (std::size_t t = 0; t < targets.size(); ++t) {
+      CoverageTally coverage(targets[t], request_);
       if (request_.fuzzing())
-        fuzz(*runners[t], *targets[t].operation->contract);
+        fuzz(*runners[t], *targets[t].operation->contract, coverage);
       else
-        batch(*runners[t], problems[t]);
+        batch(*runners[t], problems[t], coverage);
+      report_.coverage.push_back(coverage.take());
     }
     return std::move(report_);
   }
 
  private:
-  void batch(TargetRunner& runner, const std::vector<Problem>& problems) {
+  void batch(TargetRunner& runner, const std::vector<Problem>& problems, CoverageTally& coverage) {
     std::set<std::string> visited;
     for (const Problem& problem : problems) {
       for (const Fill fill : fills_for(request_, problem, visited)) {
         if (index_++ % request_.shards != request_.shard) continue;
-        add(runner.run({problem, fill, request_.seed}));
+        add(runner, {problem, fill, request_.seed}, coverage);
       }
     }
   }
 
-  void fuzz(TargetRunner& runner, const Contract& contract) {
+  void fuzz(TargetRunner& runner, const Contract& contract, CoverageTally& coverage) {
     std::vector<int> variants;
     for (const std::string& name : request_.variants)
       variants.push_back(contract.variant_index(name));
@@ -96,11 +98,13 @@ class NumericsRun {
         continue;
       if (!runner.accepts(spec->problem)) continue;
       ++run;
-      add(runner.run(*spec));
+      add(runner, *spec, coverage);
     }
   }
 
-  void add(CaseResult result) {
+  void add(TargetRunner& runner, const Case& spec, CoverageTally& coverage) {
+    CaseResult result = runner.run(spec);
+    coverage.add(spec.problem, result);
     if (request_.progress) request_.progress(result);
     report_.cases.push_back(std::move(result));
   }

@@ -1,44 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting, exit codes, and writing a report as one whole file.
+// Counting, exit codes, and the header of a run.
 #include "kernelwright/suite/report.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 
 #include <fmt/core.h>
 
-#include "kernelwright/base/fail.hpp"
-
 namespace kw::suite {
-namespace {
-
-void write_whole(const std::string& text, const std::string& path) {
-  const std::string temporary = path + ".partial";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file)
-    fail(Code::kEnvironment, "cannot write the report '{}': {}", path, std::strerror(errno));
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    fail(Code::kEnvironment, "cannot write the report '{}': {}", path, why);
-  }
-}
-
-template <typename Report>
-void write_by_suffix(const Report& report, const std::string& path) {
-  if (path.ends_with(".json")) return write_whole(to_json(report), path);
-  if (path.ends_with(".md")) return write_whole(to_markdown(report), path);
-  fail(Code::kInvalidArgument, "report '{}': the suffix chooses the format; use .json or .md",
-       path);
-}
-
-}  // namespace
-
 HeaderDraft::HeaderDraft(std::string kind, const Request& request, const runtime::Device& device)
     : start_(std::chrono::steady_clock::now()) {
   header_.kind = std::move(kind);
@@ -104,6 +72,13 @@ Counts count(const std::vector<CaseResult>& cases) {
   return counts;
 }
 
+int NumericsReport::exit_code() const {
+  const int code = counts().exit_code();
+  const bool lacking = std::any_of(coverage.begin(), coverage.end(),
+                                   [](const Coverage& target) { return target.exceeds_limit(); });
+  return code == 0 && lacking ? 3 : code;
+}
+
 Counts BenchReport::counts() const {
   std::vector<CaseResult> cases;
   for (const BenchRow& row : rows) cases.push_back(row.numerics);
@@ -117,13 +92,6 @@ int BenchReport::exit_code() const {
            row.flags.end();
   });
   return code == 0 && implausible ? 1 : code;
-}
-
-void write_report(const NumericsReport& report, const std::string& path) {
-  write_by_suffix(report, path);
-}
-void write_report(const BenchReport& report, const std::string& path) {
-  write_by_suffix(report, path);
 }
 
 }  // namespace kw::suite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports as values: who ran what where, and the cases. Written as JSON (schema kw.report/1) or
-// Markdown; the suite itself prints nothing.
+// Reports as values: who ran what where, and the cases. Written as JSON (schema kw.report/1), as
+// Markdown or as one page of HTML; the suite itself prints nothing.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/coverage.hpp"
 #include "kernelwright/suite/request.hpp"
 #include "kernelwright/suite/statistics.hpp"
 
@@ -62,10 +63,12 @@ Counts count(const std::vector<CaseResult>& cases);
 struct NumericsReport {
   ReportHeader header;
   std::vector<CaseResult> cases;
+  std::vector<Coverage> coverage;        // per target
   int fuzz_drawn = 0, fuzz_illegal = 0;  // draws in all, and those outside the contract
 
   Counts counts() const { return count(cases); }
-  int exit_code() const { return counts().exit_code(); }
+  // 3 also when a target left out more of the batch than it may.
+  int exit_code() const;
 };
 
 // One protocol of one problem.
@@ -107,8 +110,10 @@ std::string to_json(const NumericsReport& report);
 std::string to_json(const BenchReport& report);
 std::string to_markdown(const NumericsReport& report);
 std::string to_markdown(const BenchReport& report);
+std::string to_html(const NumericsReport& report);
+std::string to_html(const BenchReport& report);
 
-// Chooses by the suffix (.json or .md) and replaces the file as a whole. Throws
+// Chooses by the suffix (.json, .md or .html) and replaces the file as a whole. Throws
 // Error(kInvalidArgument | kEnvironment).
 void write_report(const NumericsReport& report, const std::string& path);
 void write_report(const BenchReport& report, const std::string& path);

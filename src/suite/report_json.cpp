@@ -3,14 +3,10 @@
 // object of its own, so that it cannot replace what identifies a report or a case.
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
-#include "kernelwright/suite/report.hpp"
+#include "kernelwright/suite/report_document.hpp"
 
 namespace kw::suite {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // JSON has no infinities or NaN: they become text.
 Json number(double value) {
@@ -41,7 +37,7 @@ Json summary_of(const Counts& counts, int exit_code) {
 }
 
 Json header_of(const ReportHeader& header) {
-  return {{"schema", "kw.report/1"},
+  return {{"schema", kReportSchema},
           {"kind", header.kind},
           {"started", header.started},
           {"ended", header.ended},
@@ -83,30 +79,58 @@ Json output_of(const OutputMetrics& m) {
           {"worst", std::move(worst)}};
 }
 
+Json recording_of(const Recording& recording) {
+  if (recording.file.empty()) return {{"omitted", recording.omitted}};
+  return {{"file", recording.file}, {"sha256", recording.sha256}, {"bytes", recording.bytes}};
+}
+
+Json counts_of(const Axis& axis) {
+  Json object = Json::object();
+  for (const auto& [value, cases] : axis.values) object[value] = cases;
+  return object;
+}
+
+Json coverage_of(const Coverage& coverage) {
+  Json axes = Json::object();
+  for (const Axis& axis : coverage.axes) axes[axis.name] = counts_of(axis);
+  return {{"operation", coverage.operation},
+          {"implementation", coverage.implementation},
+          {"cases", coverage.cases},
+          {"judged", coverage.judged},
+          {"unclaimed", coverage.unclaimed},
+          {"domain_excluded", coverage.domain_excluded},
+          {"excluded_share", coverage.excluded_share()},
+          {"excluded_limit", coverage.limit},
+          {"limit_message", coverage.exceeds_limit() ? coverage.limit_message() : ""},
+          {"na_by_reason", counts_of(coverage.not_applicable)},
+          {"axes", std::move(axes)}};
+}
+
 Json case_of(const CaseResult& result) {
   Json checks = Json::array();
   for (const CheckResult& check : result.checks) {
     Json entry = {{"name", check.name}, {"status", check.passed ? "passed" : "failed"}};
     if (!check.passed)
       entry["reason"] = {{"code", reason_name(check.reason)}, {"message", check.message}};
+    else if (!check.message.empty())
+      entry["message"] = check.message;
     if (!check.data.empty()) entry["data"] = numbers_of(check.data);
     checks.push_back(std::move(entry));
   }
   Json outputs = Json::array();
   for (const OutputMetrics& metrics : result.outputs) outputs.push_back(output_of(metrics));
-  Json entry = {{"id", result.id},
-                {"operation", result.operation},
-                {"variant", result.variant},
-                {"implementation", result.implementation},
-                {"problem", result.problem},
-                {"cfg", result.specialization},
-                {"fill", fill_name(result.fill)},
-                {"seed", result.seed},
-                {"status", status_name(result.status)}};
+  Json entry = {{"id", result.id},           {"operation", result.operation},
+                {"variant", result.variant}, {"implementation", result.implementation},
+                {"problem", result.problem}, {"cfg", result.specialization},
+                {"code", result.code},       {"fill", fill_name(result.fill)},
+                {"seed", result.seed},       {"status", status_name(result.status)}};
   if (result.reason != Reason::kNone)
     entry["reason"] = {{"code", reason_name(result.reason)}, {"message", result.message}};
   entry["seconds"] = result.seconds;
   entry["repro"] = result.repro;
+  entry["canonical"] = result.canonical;
+  if (!result.recording.file.empty() || !result.recording.omitted.empty())
+    entry["tensors"] = recording_of(result.recording);
   entry["trust"] = number(result.trust);
   entry["checks"] = std::move(checks);
   entry["numerics"] = std::move(outputs);
@@ -131,25 +155,23 @@ Json timing_of(const Timing& timing) {
           {"raw", timing.samples}};
 }
 
-// Reports may hold text from anywhere; bytes that are not UTF-8 must not make writing fail.
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
-std::string to_json(const NumericsReport& report) {
+Json document_of(const NumericsReport& report) {
   Json json = header_of(report.header);
   json["summary"] = summary_of(report.counts(), report.exit_code());
   if (report.fuzz_drawn > 0)
     json["fuzz"] = {{"drawn", report.fuzz_drawn}, {"illegal", report.fuzz_illegal}};
+  Json coverage = Json::array();
+  for (const Coverage& target : report.coverage) coverage.push_back(coverage_of(target));
+  json["coverage"] = std::move(coverage);
   Json cases = Json::array();
   for (const CaseResult& result : report.cases) cases.push_back(case_of(result));
   json["cases"] = std::move(cases);
-  return dump(json);
+  return json;
 }
 
-std::string to_json(const BenchReport& report) {
+Json document_of(const BenchReport& report) {
   Json json = header_of(report.header);
   json["summary"] = summary_of(report.counts(), report.exit_code());
   json["roofs"] = {{"copy",
@@ -171,7 +193,7 @@ std::string to_json(const BenchReport& report) {
     cases.push_back(std::move(entry));
   }
   json["cases"] = std::move(cases);
-  return dump(json);
+  return json;
 }
 
 }  // namespace kw::suite

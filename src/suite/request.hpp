@@ -29,6 +29,7 @@ struct Platform {
   std::shared_ptr<DeviceKernels> kernels = nullptr;
   // Another device of the same model, for the checks that need two; null: there is none.
   runtime::Device* second_device = nullptr;
+  std::string driver{};  // of the device, "13.0"; empty: it has none
 };
 
 struct Request {
@@ -42,6 +43,11 @@ struct Request {
   std::uint64_t seed = 1;
   CfgPins pins;
   int shard = 0, shards = 1;  // runs cases with index % shards == shard
+  // Largest share of a batch that a target may put outside its domain, of the cases whose variant
+  // it implements: above it the run ends with 3. Single problems and fuzz have no such limit.
+  double max_domain_excluded = 0.25;
+
+  bool is_batch() const noexcept { return problems.empty(); }
 
   // Identity of the run, for reports.
   std::vector<std::string> argv;

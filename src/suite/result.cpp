@@ -6,8 +6,8 @@
 namespace kw::suite {
 
 std::string_view status_name(CaseStatus status) noexcept {
-  constexpr std::array<std::string_view, 6> kNames{"passed",     "failed",         "error",
-                                                   "mistrusted", "not_applicable", "skipped"};
+  constexpr std::array<std::string_view, kNumStatuses> kNames{
+      "passed", "failed", "error", "mistrusted", "not_applicable", "skipped"};
   return kNames[static_cast<std::size_t>(status)];
 }
 

@@ -20,6 +20,7 @@ enum class CaseStatus : std::uint8_t {
   kNotApplicable,  // the implementation declares that this is not its domain
   kSkipped,        // filtered out, or too large for this machine
 };
+inline constexpr std::size_t kNumStatuses = static_cast<std::size_t>(CaseStatus::kSkipped) + 1;
 
 // The closed list: a report never holds another code, and a code never changes its meaning.
 enum class Reason : std::uint8_t {

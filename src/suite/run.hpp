@@ -14,7 +14,7 @@ struct NumericsRequest : Request {
   // Fills by name. Empty: every problem with `normal`, and the whole catalogue for the first
   // problem of each operation, variant and choice of dtypes.
   std::vector<std::string> fills;
-  int repeats = 5;
+  int repeats = kDefaultRepeats;
   int fuzz = 0;             // random problems per target, instead of the batch
   double fuzz_seconds = 0;  // > 0: stop drawing after this long; with fuzz == 0 the only bound
   double memory_bytes = 0;  // cases that need more are skipped; 0: 60 % of what is free

@@ -36,7 +36,8 @@ std::pair<CaseStatus, Reason> blame(Code code, bool prepared) {
 TargetRunner::TargetRunner(const Target& target, const Request& request, const Platform& platform,
                            int repeats, double memory_bytes)
     : platform_(platform),
-      pins_(request.pins),
+      how_{target.implementation->info.name, device_flag(platform.device.hardware()), request.mode,
+           request.pins, repeats},
       scratch_(platform.device),
       bound_(platform.catalog, platform.device, *target.implementation, *target.operation->contract,
              request.pins, request.mode, platform.overrides),
@@ -54,9 +55,11 @@ CaseResult TargetRunner::run(const Case& spec) {
   result.implementation = bound_.implementation().info.name;
   result.problem = problem_text(spec.problem);
   result.specialization = bound_.specialization();
+  if (result.status == CaseStatus::kPassed) result.code = bound_.code();
   result.fill = spec.fill;
   result.seed = spec.seed;
-  result.repro = repro_line(spec, result.implementation, pins_);
+  result.repro = repro_line(spec, how_);
+  result.canonical = canonical_line(spec, how_);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -67,8 +70,14 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
     result.reason = reason;
     result.message = std::move(message);
   };
-  if (const auto declined = bound_.declines(spec.problem))
+  if (const auto declined = bound_.declines(spec.problem)) {
+    if (declined->reason == Reason::kDomainExcluded && declined_checks_-- > 0 &&
+        !refuses(spec.problem)) {
+      return end(CaseStatus::kFailed, Reason::kRejectedValid,
+                 "it declines the problem, and yet prepares it: " + declined->text);
+    }
     return end(CaseStatus::kNotApplicable, declined->reason, declined->text);
+  }
   const double needed = case_bytes(spec.problem);
   const std::string why = needed <= memory_bytes_ ? ""
                           : platform_.kernels == nullptr
@@ -110,6 +119,15 @@ void TargetRunner::check_class(const Case& spec, CaseResult& result) {
   for (CheckResult& check : result.checks) checks.add(std::move(check));
   ClassChecks(spec, bound_, platform_, options_, checks).run();
   checks.conclude(result);
+}
+
+bool TargetRunner::refuses(const Problem& problem) {
+  try {
+    bound_.prepare(problem);
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 // Outputs that only the whole shows are judged on as many slices as the host can hold.

@@ -29,6 +29,7 @@ class TargetRunner {
   // Whether the implementation serves the problem.
   bool accepts(const Problem& problem) const { return bound_.accepts(problem); }
 
+  const Circumstances& circumstances() const noexcept { return how_; }
   BoundImplementation& bound() noexcept { return bound_; }
   Scratch& scratch() noexcept { return scratch_; }
 
@@ -36,15 +37,18 @@ class TargetRunner {
   void judge(const Case& spec, CaseResult& result);
   void judge_slices(const Case& spec, CaseResult& result);
   void check_class(const Case& spec, CaseResult& result);
+  // Whether a call of a problem that it declines would be refused, too; runs nothing.
+  bool refuses(const Problem& problem);
 
   const Platform& platform_;
-  const CfgPins pins_;
+  const Circumstances how_;
   Scratch scratch_;
   BoundImplementation bound_;
   ValidateOptions options_;
   double memory_bytes_;
   bool checks_classes_ = false;
   std::set<std::string> classes_;  // seen
+  int declined_checks_ = 8;        // declined cases that are still to be cross-checked
 };
 
 }  // namespace kw::suite

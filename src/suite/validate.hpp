@@ -13,8 +13,8 @@
 namespace kw::suite {
 
 struct ValidateOptions {
-  int repeats = 5;            // runs that must agree bitwise, where `deterministic`
-  bool deterministic = true;  // as the implementation declares
+  int repeats = kDefaultRepeats;  // runs that must agree bitwise, where `deterministic`
+  bool deterministic = true;      // as the implementation declares
   bool batch_invariant = false;
 };
 

@@ -230,8 +230,11 @@ class Group {
         if (trial.geometry.text == failed.geometry.text) trial.failed = true;
       }
     }
-    failures_.push_back({std::string(suite::reason_name(reason)), message,
-                         suite::repro_line(spec, spec_.implementation, failed.pins)});
+    failures_.push_back(
+        {std::string(suite::reason_name(reason)), message,
+         suite::repro_line(spec, {.implementation = spec_.implementation,
+                                  .device = suite::device_flag(tuning_.platform.device.hardware()),
+                                  .pins = failed.pins})});
   }
 
   // All that are new, and beside them what they must beat: figures that decide come from one race.

@@ -60,7 +60,9 @@ Verdict Verifier::verify(suite::TargetRunner& runner, const CfgPins& pins) {
   }
   if (verdict.passed()) return verdict;
   require_alive(platform_.device, verdict.message,
-                suite::repro_line(spec_, runner.bound().implementation().info.name, pins));
+                suite::repro_line(spec_, {.implementation = runner.circumstances().implementation,
+                                          .device = runner.circumstances().device,
+                                          .pins = pins}));
   scene_ = nullptr;
   return verdict;
 }

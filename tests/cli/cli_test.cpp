@@ -14,8 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::vector<std::string> kCommands{"list",       "explain", "numerics", "bench", "tune",
-                                         "precompile", "cache",   "doctor",   "demo"};
+const std::vector<std::string> kCommands{"list",       "explain",  "numerics", "bench",
+                                         "report",   "tune",
+                                         "precompile", "cache",    "doctor",   "demo"};
 
 void expect_words(const std::string& text, std::initializer_list<const char*> words) {
   for (const char* word : words) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// kw numerics and kw bench over small problems.
+// kw numerics and kw bench over small problems, and what is done with their reports.
 #include <set>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/support/run_kw.hpp"
+#include "support/report_schema.hpp"
 
 namespace kw::test {
 namespace {
@@ -18,6 +19,12 @@ void expect_words(const std::string& text, std::initializer_list<const char*> wo
   for (const char* word : words) {
     EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
   }
+}
+
+// Of text that the schema of reports accepts.
+Json report_of(const std::string& text) {
+  EXPECT_EQ(schema_problems(text), "");
+  return Json::parse(text);
 }
 
 std::set<std::string> case_ids(const Json& report) {
@@ -41,7 +48,7 @@ TEST(Numerics, PassesWithATableAndCounts) {
 TEST(Numerics, JsonCarriesTheRunAndItsExitCode) {
   const Finished finished = run_kw({"numerics", "--json", "--problem", kProblem, "--seed", "7",
                                     "--fill", "uniform", "--revision", "r1"});
-  const Json report = Json::parse(finished.out);
+  const Json report = report_of(finished.out);
   EXPECT_EQ(report["summary"]["exit_code"], finished.code);
   EXPECT_EQ(report["revision"], "r1");
   EXPECT_EQ(report["argv"][1], "numerics");
@@ -52,14 +59,14 @@ TEST(Numerics, JsonCarriesTheRunAndItsExitCode) {
 
 TEST(Numerics, TheReproLineRunsTheSameCase) {
   const Json report =
-      Json::parse(run_kw({"numerics", "--json", "--problem", kProblem, "--fill", "uniform"}).out);
+      report_of(run_kw({"numerics", "--json", "--problem", kProblem, "--fill", "uniform"}).out);
   const std::string repro = report["cases"][0]["repro"];
   EXPECT_EQ(repro, std::string("kw numerics --implementation cpu.native.rms_norm --problem '") +
                        kProblem + "' --fill uniform");
   const Json again =
-      Json::parse(run_kw({"numerics", "--json", "--implementation", "cpu.native.rms_norm",
-                          "--problem", kProblem, "--fill", "uniform"})
-                      .out);
+      report_of(run_kw({"numerics", "--json", "--implementation", "cpu.native.rms_norm",
+                        "--problem", kProblem, "--fill", "uniform"})
+                    .out);
   EXPECT_EQ(case_ids(again), case_ids(report));
 }
 
@@ -80,7 +87,7 @@ TEST(Numerics, ShardsPartitionTheCases) {
                                          "rms_norm/fp32 x=bf16[{1,2,3},{C:8,9}] weight=bf16[{C}]"};
   const auto ids_with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), request.begin(), request.end());
-    return case_ids(Json::parse(run_kw(more).out));
+    return case_ids(report_of(run_kw(more).out));
   };
   const std::set<std::string> all = ids_with({});
   const std::set<std::string> first = ids_with({"--shard", "1/2"});
@@ -95,18 +102,21 @@ TEST(Numerics, OutputFollowsTheSuffix) {
   const TemporaryFolder folder;
   const std::string json = folder.path("report.json"), markdown = folder.path("report.md");
   EXPECT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", json}).code, 0);
-  EXPECT_EQ(Json::parse(TemporaryFolder::read(json))["kind"], "numerics");
+  EXPECT_EQ(report_of(TemporaryFolder::read(json))["kind"], "numerics");
   EXPECT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", markdown}).code, 0);
   EXPECT_EQ(TemporaryFolder::read(markdown).rfind("# kw numerics", 0), 0U);
+  const std::string html = folder.path("report.html");
+  EXPECT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", html}).code, 0);
+  EXPECT_EQ(TemporaryFolder::read(html).rfind("<!doctype html>", 0), 0U);
 }
 
 TEST(Numerics, FuzzIsReproducible) {
   const std::vector<std::string> request{"numerics", "--json", "--operation", "rms_norm",
                                          "--fuzz",   "4",      "--seed",      "5"};
-  const Json report = Json::parse(run_kw(request).out);
+  const Json report = report_of(run_kw(request).out);
   EXPECT_EQ(report["summary"]["cases"], 4);
   EXPECT_EQ(report["summary"]["exit_code"], 0) << report["summary"];
-  EXPECT_EQ(case_ids(Json::parse(run_kw(request).out)), case_ids(report));
+  EXPECT_EQ(case_ids(report_of(run_kw(request).out)), case_ids(report));
 }
 
 TEST(Numerics, PinsReachTheCfgAndUnknownOnesAreRefused) {
@@ -114,7 +124,7 @@ TEST(Numerics, PinsReachTheCfgAndUnknownOnesAreRefused) {
   EXPECT_EQ(unknown.code, 2) << unknown.out;
   expect_words(unknown.err, {"--cfg", "ias", "isa"});
   const Json report =
-      Json::parse(run_kw({"numerics", "--json", "--problem", kProblem, "--cfg", "threads=3"}).out);
+      report_of(run_kw({"numerics", "--json", "--problem", kProblem, "--cfg", "threads=3"}).out);
   EXPECT_EQ(report["summary"]["exit_code"], 0);
   expect_words(report["cases"][0]["cfg"].get<std::string>(), {".threads = 3"});
   expect_words(report["cases"][0]["repro"].get<std::string>(), {"--cfg threads=3"});
@@ -135,10 +145,39 @@ TEST(Bench, TimesWhatPassedBesideTheRoof) {
       {"bench", "--problem", kProblem, "--iterations", "5", "--warmup", "1", "--output", path});
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
   expect_words(finished.out, {"copy roof", "cold", "hot", "call", "GB/s", "of roof", kProblem});
-  const Json report = Json::parse(TemporaryFolder::read(path));
+  const Json report = report_of(TemporaryFolder::read(path));
   EXPECT_EQ(report["kind"], "bench");
   EXPECT_EQ(report["cases"][0]["status"], "passed");
   EXPECT_FALSE(report["cases"][0]["benchmark"].empty());
+}
+
+TEST(Report, TurnsJsonIntoTheOtherFormats) {
+  const TemporaryFolder folder;
+  const std::string json = folder.path("r.json"), html = folder.path("r.html");
+  ASSERT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", json}).code, 0);
+  const Finished shown = run_kw({"report", json});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  expect_words(shown.out, {"# kw numerics", "1 cases: 1 passed", "cpu.native.rms_norm"});
+  const Finished written = run_kw({"report", json, "--output", html});
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_EQ(written.out, "");
+  expect_words(TemporaryFolder::read(html), {"<!doctype html>", "Coverage", "<svg"});
+}
+
+TEST(Report, RefusesWhatItCannotRead) {
+  const TemporaryFolder folder;
+  const auto refuse = [&](const std::vector<std::string>& request,
+                          std::initializer_list<const char*> words) {
+    const Finished finished = run_kw(request);
+    EXPECT_EQ(finished.code, 2) << finished.out;
+    expect_words(finished.err, words);
+  };
+  refuse({"report"}, {"one file"});
+  refuse({"report", folder.path("none.json")}, {"none.json"});
+  refuse({"report", folder.write("a.json", "{}")}, {"kw.report/1"});
+  refuse({"report", folder.write("b.json", R"({"schema": "kw.report/1", "kind": "tea"})")},
+         {"unknown kind 'tea'", "numerics, bench, compare"});
+  refuse({"report", folder.path("none.json"), "--output", folder.path("r.pdf")}, {".html"});
 }
 
 }  // namespace

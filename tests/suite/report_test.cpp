@@ -11,39 +11,26 @@
 #include <nlohmann/json.hpp>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/suite/report_file.hpp"
 #include "suite/support/host_device.hpp"
+#include "suite/support/sample_report.hpp"
+#include "support/expect_error.hpp"
+#include "support/report_schema.hpp"
 
 namespace kw::suite {
 namespace {
 
-NumericsReport sample_report() {
-  NumericsReport report;
-  report.header.kind = "numerics";
-  report.header.request = "batch smoke of affine";
-  report.header.revision = "abc";
-  CaseResult passed;
-  passed.id = "0123456789abcdef";
-  passed.operation = "affine";
-  passed.implementation = "cpu.toy.affine";
-  passed.variant = "one";
-  OutputMetrics metrics;
-  metrics.output = "y";
-  metrics.tensor_nrmse = 1.6e-3;
-  metrics.tensor_limit = 1.8e-3;
-  metrics.max_rel = std::numeric_limits<double>::infinity();
-  passed.outputs.push_back(metrics);
-  CaseResult failed = passed;
-  failed.status = CaseStatus::kFailed;
-  failed.reason = Reason::kOobWrite;
-  failed.message = "canary:y: written outside | the tensor";
-  failed.repro = "kw numerics --implementation cpu.toy.affine --problem 'affine/one x=bf16[1,2]'";
-  failed.checks.push_back({"canary:y", false, Reason::kOobWrite, "written outside", {}});
-  report.cases = {passed, failed};
-  return report;
+using test::sample_bench_report;
+using test::sample_report;
+
+// Of a report that the schema accepts.
+nlohmann::json valid(const std::string& text) {
+  EXPECT_EQ(test::schema_problems(text), "");
+  return nlohmann::json::parse(text);
 }
 
 TEST(Report, JsonHoldsSummaryCasesAndReasons) {
-  const auto json = nlohmann::json::parse(to_json(sample_report()));
+  const auto json = valid(to_json(sample_report()));
   EXPECT_EQ(json["schema"], "kw.report/1");
   EXPECT_EQ(json["summary"]["passed"], 1);
   EXPECT_EQ(json["summary"]["failed"], 1);
@@ -61,7 +48,7 @@ TEST(Report, MetadataCannotReplaceIdentity) {
   NumericsReport report = sample_report();
   report.header.metadata = {
       {"kind", "bench"}, {"schema", "mine"}, {"summary", "all fine"}, {"job", "17"}};
-  const auto json = nlohmann::json::parse(to_json(report));
+  const auto json = valid(to_json(report));
   EXPECT_EQ(json["kind"], "numerics");
   EXPECT_EQ(json["schema"], "kw.report/1");
   EXPECT_EQ(json["summary"]["failed"], 1);
@@ -72,7 +59,7 @@ TEST(Report, MetadataCannotReplaceIdentity) {
 TEST(Report, TextThatIsNotUtf8DoesNotStopWriting) {
   NumericsReport report = sample_report();
   report.cases[1].message = "\xff\xfe";
-  EXPECT_NO_THROW(nlohmann::json::parse(to_json(report)));
+  valid(to_json(report));
 }
 
 TEST(Report, MarkdownNamesFailuresWithTheirRepro) {
@@ -106,25 +93,13 @@ TEST(Report, AnImplausibleRowFailsABench) {
 }
 
 TEST(Report, BenchShowsColdHotAndRoof) {
-  BenchReport report;
-  report.header.kind = "bench";
-  report.roof = {20, "memcpy", 1e8, 2};
-  BenchRow row;
-  row.numerics.implementation = "cpu.toy.affine";
-  row.numerics.problem = "affine/one";
-  row.gigabytes_per_second = 18;
-  row.roof_share = 0.9;
-  Timing timing;
-  timing.protocol = "wall_cold";
-  timing.samples = {1000, 1000, 1000};
-  timing.nanoseconds = summarize(timing.samples);
-  row.timings.push_back(timing);
-  report.rows.push_back(row);
-  EXPECT_NE(to_markdown(report).find(
-                "| cpu.toy.affine | affine/one | 1.00 us +-0.0 % | - | - | 18.00 | 90 % |  |"),
-            std::string::npos)
+  const BenchReport report = sample_bench_report();
+  EXPECT_NE(
+      to_markdown(report).find(
+          "| cpu.toy.affine | affine/one x=f32[4,8] | 1.00 us +-0.0 % | - | - | 18.00 | 90 % |  |"),
+      std::string::npos)
       << to_markdown(report);
-  const auto json = nlohmann::json::parse(to_json(report));
+  const auto json = valid(to_json(report));
   EXPECT_EQ(json["roofs"]["copy"]["method"], "memcpy");
   EXPECT_EQ(json["cases"][0]["benchmark"][0]["median"], 1000);
   EXPECT_EQ(json["cases"][0]["roofline"]["share_of_copy_roof"], 0.9);

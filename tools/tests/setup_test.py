@@ -9,7 +9,7 @@ import planted
 import source_tree
 
 ALL = ("make cmake ninja-build g++ ccache mold python3 libfmt-dev libyaml-cpp-dev nlohmann-json3-dev "
-       "libcli11-dev libhwy-dev libssl-dev libgtest-dev libbenchmark-dev").split()
+       "libcli11-dev libhwy-dev libssl-dev libgtest-dev libbenchmark-dev python3-jsonschema").split()
 
 
 class Setup(planted.PlantedTree):
