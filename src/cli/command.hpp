@@ -24,6 +24,7 @@ Command list_command();
 Command explain_command();
 Command numerics_command();
 Command bench_command();
+Command replay_command();
 Command report_command();
 Command tune_command();
 Command precompile_command();

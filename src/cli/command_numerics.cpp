@@ -12,7 +12,7 @@
 #include "kernelwright/cli/self_test.hpp"
 #include "kernelwright/cli/suite_command.hpp"
 #include "kernelwright/ops/catalog.hpp"
-#include "kernelwright/suite/run.hpp"
+#include "kernelwright/suite/recording.hpp"
 
 namespace kw::cli {
 namespace {
@@ -90,7 +90,11 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
     request.progress = [&](const suite::CaseResult& result) { progress.step(result); };
     report = suite::run_numerics(request, platform);
   }
-  if (!flags.output.empty()) suite::write_report(report, flags.output);
+  if (!flags.output.empty()) {
+    if (flags.output.ends_with(".json"))
+      suite::record_failures(report, request, platform, flags.output);
+    suite::write_report(report, flags.output);
+  }
   if (flags.json) {
     console.out << suite::to_json(report);
     return report_exit_code(report.exit_code());

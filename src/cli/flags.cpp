@@ -92,6 +92,7 @@ constexpr Row kRows[] = {
      add_count<&Flags::max_seconds, 1>},
     {Flag::kShard, "--shard", "I/N", "the I-th of N equal parts of the cases, from 1",
      add_text<&Flags::shard>},
+    {Flag::kCase, "--case", "ID", "one case of a report only", add_text<&Flags::case_id>},
     {Flag::kText, "--text", "FILE", "text to run over", add_text<&Flags::text>},
     {Flag::kRevision, "--revision", "TEXT", "what was measured, for the report",
      add_text<&Flags::revision>},

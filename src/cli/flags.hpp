@@ -38,6 +38,7 @@ enum class Flag {
   kQuick,
   kMaxSeconds,
   kShard,
+  kCase,
   kText,
   kRevision,
   kOutput,
@@ -57,7 +58,7 @@ struct Flags {
   std::string device, arch, mode, config;
   std::vector<std::string> cfg, protocols;
   std::optional<int> warmup, iterations, repeats, max_seconds;
-  std::string shard, text, revision, output, pack;
+  std::string shard, case_id, text, revision, output, pack;
   bool json = false, quiet = false, quick = false, self_test = false;
   bool help = false;
   std::vector<std::string> argv;  // the whole command line, for reports

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "kernelwright/base/fail.hpp"
 #include "kernelwright/suite/element.hpp"
 #include "kernelwright/suite/random.hpp"
 
@@ -211,6 +212,16 @@ std::vector<std::byte> GuardedTensor::element_bytes() const {
     bytes.insert(bytes.end(), image() + at, image() + at + count);
   });
   return bytes;
+}
+
+void GuardedTensor::set_element_bytes(std::span<const std::byte> bytes) {
+  const auto wanted = static_cast<std::size_t>(spec_.numel()) * dtype_bytes(spec_.dtype);
+  if (bytes.size() != wanted)
+    fail(Code::kInvalidArgument, "{} bytes for a tensor of {}", bytes.size(), wanted);
+  each_run([&](std::size_t at, std::size_t count) {
+    std::memcpy(image() + at, bytes.data(), count);
+    bytes = bytes.subspan(count);
+  });
 }
 
 std::optional<std::string> GuardedTensor::damage() const {

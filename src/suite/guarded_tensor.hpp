@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class GuardedTensor {
   StorageHash hash() const;
   // Bytes of the elements, in row-major order without gaps.
   std::vector<std::byte> element_bytes() const;
+  // The inverse; `bytes` are as many. Throws Error(kInvalidArgument) when they are not.
+  void set_element_bytes(std::span<const std::byte> bytes);
   // Says where the first byte lies that is not a canary any more.
   std::optional<std::string> damage() const;
 

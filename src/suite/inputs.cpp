@@ -78,6 +78,24 @@ void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::
   }
 }
 
+void fill_inputs(PlacedTensors& placed, const Case& spec, const Catalog& catalog) {
+  if (spec.recorded == nullptr)
+    return fill_inputs(placed, spec.problem, spec.fill, spec.seed, catalog);
+  for (std::size_t i = 0; i < placed.operands().size(); ++i) {
+    const Operand& operand = placed.operands()[i];
+    if (!operand.is_read()) continue;
+    const auto recorded =
+        std::find_if(spec.recorded->begin(), spec.recorded->end(), [&](const RecordedTensor& each) {
+          return each.name == operand.name && each.dtype == operand.spec.dtype;
+        });
+    if (recorded == spec.recorded->end()) {
+      fail(Code::kInvalidArgument, "the recording has no tensor '{}' of {}; the problem is {}",
+           operand.name, dtype_name(operand.spec.dtype), problem_text(spec.problem));
+    }
+    placed[i].set_element_bytes(recorded->bytes);
+  }
+}
+
 std::vector<std::vector<double>> read_inputs(PlacedTensors& placed) {
   std::vector<std::vector<double>> inputs(placed.operands().size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernelwright/core/catalog.hpp"
+#include "kernelwright/suite/case.hpp"
 #include "kernelwright/suite/content.hpp"
 #include "kernelwright/suite/fill.hpp"
 #include "kernelwright/suite/guarded_tensor.hpp"
@@ -52,6 +53,10 @@ void fill_by_key(const TensorView& view, const InputSource& source);
 // Writes the host images of all read operands.
 void fill_inputs(PlacedTensors& placed, const Problem& problem, Fill fill, std::uint64_t seed,
                  const Catalog& catalog);
+
+// The same for a case, whose contents may have been recorded. Throws Error(kInvalidArgument) when
+// they are not those of this problem.
+void fill_inputs(PlacedTensors& placed, const Case& spec, const Catalog& catalog);
 
 // Elements of every read operand as doubles; empty vectors for outputs.
 std::vector<std::vector<double>> read_inputs(PlacedTensors& placed);

@@ -31,7 +31,7 @@ class Validation {
         placed_(device, problem_, spec.seed) {}
 
   CaseResult run() {
-    fill_inputs(placed_, problem_, spec_.fill, spec_.seed, catalog_);
+    fill_inputs(placed_, spec_, catalog_);
     inputs_ = read_inputs(placed_);
     CheckedCall call(problem_, placed_, callable_, scratch_, device_, checks_);
     Outputs outputs;
@@ -141,7 +141,8 @@ class Validation {
     if (!callable_.can_replay()) return;
     Case other = spec_;
     other.seed = spec_.seed + kReplaySeed;
-    fill_inputs(placed_, problem_, other.fill, other.seed, catalog_);
+    other.recorded = nullptr;
+    fill_inputs(placed_, other, catalog_);
     const std::vector<std::vector<double>> inputs = read_inputs(placed_);
     Outputs outputs;
     if (!CheckedCall(problem_, placed_, callable_, scratch_, device_, checks_)

@@ -180,5 +180,17 @@ TEST(Report, RefusesWhatItCannotRead) {
   refuse({"report", folder.path("none.json"), "--output", folder.path("r.pdf")}, {".html"});
 }
 
+TEST(Replay, SaysWhatIsMissing) {
+  const TemporaryFolder folder;
+  const std::string json = folder.path("r.json");
+  ASSERT_EQ(run_kw({"numerics", "--quiet", "--problem", kProblem, "--output", json}).code, 0);
+  const Finished passed = run_kw({"replay", json});
+  EXPECT_EQ(passed.code, 2);
+  expect_words(passed.err, {"no failed case with recorded tensors"});
+  const Finished unknown = run_kw({"replay", json, "--case", "77"});
+  EXPECT_EQ(unknown.code, 2);
+  expect_words(unknown.err, {"no case '77'", "nothing is recorded"});
+}
+
 }  // namespace
 }  // namespace kw::test

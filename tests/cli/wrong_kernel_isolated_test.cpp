@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands in this process, with implementations registered that are wrong: a failed check is
 // exit code 1 and a defect is 5. Every case has a process, for the catalog freezes once.
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
+#include "cli/support/run_kw.hpp"
 #include "kernelwright/cli/app.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "support/report_schema.hpp"
 
 namespace kw::cli {
 namespace {
@@ -66,6 +70,39 @@ TEST(ExitCode, AFailedKernelIsNotTimed) {
           output.console);
   EXPECT_EQ(code, ExitCode::kCheckFailed) << output.err.str();
   EXPECT_EQ(output.out.str().find(" us +-"), std::string::npos) << output.out.str();
+}
+
+TEST(Replay, OfARecordedFailureShowsTheSameCodeUntilItIsRepaired) {
+  builtin_catalog().register_implementation("rms_norm", does_nothing());
+  const test::TemporaryFolder folder;
+  const std::string report = folder.path("r.json");
+  Output numerics;
+  EXPECT_EQ(run({"numerics", "--quiet", "--implementation", "lazy", "--problem", kProblem,
+                 "--output", report},
+                numerics.console),
+            ExitCode::kCheckFailed);
+  EXPECT_EQ(test::schema_problems(test::TemporaryFolder::read(report)), "");
+
+  Output again;
+  EXPECT_EQ(run({"replay", report}, again.console), ExitCode::kCheckFailed) << again.err.str();
+  EXPECT_NE(again.out.str().find("was: unwritten_output"), std::string::npos) << again.out.str();
+  EXPECT_NE(again.out.str().find("now: failed unwritten_output again"), std::string::npos)
+      << again.out.str();
+  Output repaired;
+  EXPECT_EQ(run({"replay", report, "--implementation", "cpu.native.rms_norm"}, repaired.console),
+            ExitCode::kPassed)
+      << repaired.err.str();
+  EXPECT_NE(repaired.out.str().find("now: passed"), std::string::npos) << repaired.out.str();
+
+  const auto file = std::filesystem::directory_iterator(folder.path("r.tensors"))->path();
+  Output alone;
+  EXPECT_EQ(run({"replay", file}, alone.console), ExitCode::kCheckFailed) << alone.err.str();
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::ate).seekp(-1, std::ios::end) << 'x';
+  for (const std::string& path : {report, file.string()}) {
+    Output damaged;
+    EXPECT_EQ(run({"replay", path}, damaged.console), ExitCode::kUsage);
+    EXPECT_NE(damaged.err.str().find("is damaged"), std::string::npos) << damaged.err.str();
+  }
 }
 
 TEST(ExitCode, ADefectIsFive) {
