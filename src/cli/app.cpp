@@ -21,7 +21,7 @@ namespace {
 
 std::vector<Command> all_commands() {
   return {list_command(),       explain_command(),  numerics_command(), bench_command(),
-          replay_command(),     report_command(),   tune_command(),
+          replay_command(),     evidence_command(), report_command(),   tune_command(),
           precompile_command(), cache_command(),    doctor_command(),   demo_command()};
 }
 

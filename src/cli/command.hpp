@@ -25,6 +25,7 @@ Command explain_command();
 Command numerics_command();
 Command bench_command();
 Command replay_command();
+Command evidence_command();
 Command report_command();
 Command tune_command();
 Command precompile_command();

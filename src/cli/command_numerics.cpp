@@ -90,6 +90,7 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
     request.progress = [&](const suite::CaseResult& result) { progress.step(result); };
     report = suite::run_numerics(request, platform);
   }
+  store_evidence(report, request, platform);
   if (!flags.output.empty()) {
     if (flags.output.ends_with(".json"))
       suite::record_failures(report, request, platform, flags.output);

@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/base/log.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/core/environment.hpp"
@@ -81,8 +83,28 @@ suite::Platform platform_on(runtime::Device& device) {
   if (device.hardware().kind == DeviceKind::kCuda) {
     platform.kernels = std::make_shared<suite::DeviceKernels>(device, jit::cuda_toolchain(),
                                                               jit::cuda_arch(device.hardware()));
+    const int version = runtime::cuda_driver_version();
+    platform.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   }
   return platform;
+}
+
+suite::EvidenceStore evidence_store() {
+  const Environment& settings = environment();
+  return suite::EvidenceStore(settings.cache_dir.empty() ? "" : settings.cache_dir + "/evidence",
+                              settings.cache_readonly);
+}
+
+void store_evidence(const suite::NumericsReport& report, const suite::NumericsRequest& request,
+                    const suite::Platform& platform) {
+  suite::EvidenceStore store = evidence_store();
+  for (const suite::Evidence& evidence : suite::evidence_of(report, request, platform)) {
+    if (const std::string why = store.store(evidence); !why.empty()) {
+      log(LogLevel::kWarning, "evidence",
+          fmt::format("none is stored for {}: {}", evidence.identity.implementation, why));
+      return;
+    }
+  }
 }
 
 void require_pins(const suite::Request& request, const suite::Platform& platform) {

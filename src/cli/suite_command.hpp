@@ -12,7 +12,7 @@
 #include "kernelwright/cli/flags.hpp"
 #include "kernelwright/cli/progress.hpp"
 #include "kernelwright/cli/table.hpp"
-#include "kernelwright/suite/report.hpp"
+#include "kernelwright/suite/evidence.hpp"
 
 namespace kw::cli {
 
@@ -26,6 +26,13 @@ void require_report_path(const std::string& path);
 
 // The platform of this process on `device`.
 suite::Platform platform_on(runtime::Device& device);
+
+// Where this process keeps evidence: below KW_CACHE_DIR.
+suite::EvidenceStore evidence_store();
+
+// Stores what the run proves; a cache that cannot be written is a log line, not a failure.
+void store_evidence(const suite::NumericsReport& report, const suite::NumericsRequest& request,
+                    const suite::Platform& platform);
 
 // Tries the pins of `request` on a problem of each target: an unknown field or value is a wrong
 // request, not a failed case.

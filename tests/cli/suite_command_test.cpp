@@ -180,6 +180,24 @@ TEST(Report, RefusesWhatItCannotRead) {
   refuse({"report", folder.path("none.json"), "--output", folder.path("r.pdf")}, {".html"});
 }
 
+TEST(Evidence, ComesFromAWholeBatchAndIsListed) {
+  const TemporaryFolder folder;
+  const RunOptions options{{"KW_CACHE_DIR=" + folder.path("cache")}, "", false};
+  const auto listed = [&] {
+    return Json::parse(run_kw({"evidence", "list", "--json"}, options).out)["evidence"];
+  };
+  // Neither a smoke batch nor a part of one that counts proves anything.
+  run_kw({"numerics", "--quiet", "--implementation", "cpu.native.rms_norm"}, options);
+  run_kw({"numerics", "--quiet", "--implementation", "cpu.native.rms_norm", "--batch", "ci",
+          "--shard", "1/400"},
+         options);
+  EXPECT_TRUE(listed().empty());
+  const Finished none = run_kw({"evidence", "show", "ab"}, options);
+  EXPECT_EQ(none.code, 2);
+  expect_words(none.err, {"ab", "kw evidence list"});
+  EXPECT_EQ(run_kw({"evidence"}, options).code, 2);
+}
+
 TEST(Replay, SaysWhatIsMissing) {
   const TemporaryFolder folder;
   const std::string json = folder.path("r.json");
