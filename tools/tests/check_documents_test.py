@@ -45,6 +45,27 @@ class CheckDocuments(planted.PlantedTree):
     def test_command_without_prompt(self):
         self.assert_finds(self.find("run", "console", "true\n"), "no line starts with")
 
+    def test_executed(self):
+        self.assert_finds(self.find("executed", "console", "$ echo a; echo 'b  17 ms'\nb ... ms\n$ false\n"
+                                    "[exit code 1]\n$ echo x > made\n$ cat made\nx\n"))
+        self.assertFalse((self.root / "made").exists(), "a block has a folder of its own")
+
+    def test_executed_that_prints_something_else(self):
+        self.assert_finds(self.find("executed", "console", "$ echo a; echo b\nb\na\n"),
+                          "did not print 'a'")
+
+    def test_executed_that_prints_more_in_the_line(self):
+        self.assert_finds(self.find("executed", "console", "$ echo ab\na\n"), "did not print 'a'")
+
+    def test_executed_with_another_exit_code(self):
+        self.assert_finds(self.find("executed", "console", "$ false\n"), "`false` ended with 1, not 0")
+
+    def test_executed_that_succeeds_instead(self):
+        self.assert_finds(self.find("executed", "console", "$ true\n[exit code 1]\n"), "with 0, not 1")
+
+    def test_executed_without_a_command(self):
+        self.assert_finds(self.find("executed", "console", "a\n"), "before the first `$ `")
+
     def test_wrong_language(self):
         self.assert_finds(self.find("complete", "python", "x\n"), "not for python")
 
