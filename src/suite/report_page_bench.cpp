@@ -73,7 +73,7 @@ Section roofline(const Json& document) {
                       fmt::format("{}: {:.2f} GB/s", text_at(entry, "problem"), rate)});
   }
   std::vector<RooflineRoof> roofs;
-  for (const auto& [name, roof] : document.value("roofs", Json::object()).items()) {
+  for (const auto& [name, roof] : document.at("roofs").items()) {
     const double bandwidth = number_at(roof, "gigabytes_per_second");
     const double arithmetic = number_at(roof, "gigaflops");
     if (bandwidth > 0)

@@ -176,7 +176,7 @@ Section coverage_section(const Json& document) {
     for (const auto& [axis, values] : target.at("axes").items()) {
       std::string text;
       for (const auto& [value, cases] : values.items())
-        text += fmt::format("{}{} {}", text.empty() ? "" : " · ", value, value_text(cases));
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", value, value_text(cases));
       axes.rows.push_back({{text_at(target, "implementation")}, {axis}, {text}});
     }
   }
