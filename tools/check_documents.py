@@ -109,8 +109,10 @@ def problems(root, build, compiler="g++"):
             if not (page.parent / match.group(1)).exists():
                 found.append(f"{page.relative_to(root)}: link to {match.group(1)}: no such file")
         for match in BLOCK.finditer(text):
-            checked += 1
             mark, language, body = match.groups()
+            if (mark, language) == ("executed", "python"):
+                continue  # by tests/python
+            checked += 1
             where = f"{page.relative_to(root)}:{text.count(chr(10), 0, match.start(3)) + 1}"
             with tempfile.TemporaryDirectory() as folder:
                 if language not in LANGUAGE[mark]:

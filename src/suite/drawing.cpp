@@ -86,7 +86,7 @@ std::string draw_heat_map(const std::vector<std::string>& columns,
 }
 
 std::string draw_strip(const std::vector<double>& samples, double median) {
-  constexpr double kWidth = 220, kHeight = 26;
+  constexpr double kWidth = 180, kHeight = 26;
   constexpr std::size_t kMost = 400;  // dots; more would hide each other
   if (samples.empty()) return {};
   const auto [least, most] = std::minmax_element(samples.begin(), samples.end());

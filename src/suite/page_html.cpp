@@ -17,7 +17,7 @@ constexpr const char* kStyle = R"css(
   --bad-panel: #3a1a18; --mark: #6ea8ff;
   --s0: #6ea8ff; --s1: #ff9d5c; --s2: #5fd08d; --s3: #be95ff; --s4: #ff7eb6; --s5: #3ddbd9; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem; max-width: 76rem; background: var(--page);
+body { margin: 0 auto; padding: 1.5rem; max-width: 88rem; background: var(--page);
   color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; }
 .verdict { padding: .6rem .9rem; border-radius: .4rem; background: var(--panel); margin: 0; }
@@ -26,9 +26,9 @@ h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.1rem; margin: 2re
 .wide { overflow-x: auto; margin: .6rem 0 1rem; }
 table { border-collapse: collapse; font-size: .86rem; }
 th { text-align: left; font-weight: 600; color: var(--faint); }
-th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line);
+th, td { padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; white-space: nowrap; }
-td.long { white-space: normal; overflow-wrap: anywhere; min-width: 18rem; }
+td.long { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
 .right { text-align: right; font-variant-numeric: tabular-nums; }
 code, pre { font: .82rem/1.45 ui-monospace, Menlo, Consolas, monospace; }
 pre { background: var(--panel); padding: .5rem .7rem; border-radius: .3rem; overflow-x: auto;
@@ -43,7 +43,7 @@ svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
 svg text.faint { fill: var(--faint); } svg .line { stroke: var(--line); fill: none; }
 )css";
 
-constexpr std::size_t kLongCell = 60;  // from here on a cell may break over lines
+constexpr std::size_t kLongCell = 40;  // from here on a cell may break over lines
 
 const char* tone_class(Tone tone) noexcept {
   switch (tone) {

@@ -2,6 +2,7 @@
 // What all kinds of reports show alike: the verdict, failures first, counts, the environment.
 #include "kernelwright/suite/report_page.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -37,6 +38,15 @@ Findings findings_of(const Json& document) {
   Findings findings;
   for (const Json& entry : document.value("cases", Json::array())) {
     const std::string status = text_at(entry, "status");
+    const std::string_view implausible = reason_name(Reason::kImplausibleSpeed);
+    const Json flags = entry.value("flags", Json::array());
+    if (std::find(flags.begin(), flags.end(), implausible) != flags.end()) {
+      findings.push_back(
+          {"flagged", std::string(implausible),
+           "faster than this machine can move the bytes: " + text_at(entry, "problem"),
+           text_at(entry, "repro")});
+      continue;
+    }
     if (status != "failed" && status != "error" && status != "mistrusted") continue;
     const Json reason = entry.value("reason", Json::object());
     findings.push_back(
