@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/suite/checks/page_guard.hpp"
 
-#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -22,6 +21,9 @@
 #if defined(__SANITIZE_THREAD__)
 #define KW_SUITE_TSAN 1
 #endif
+
+// OpenMP's, whose header belongs to the layers that have kernels.
+extern "C" void omp_set_max_active_levels(int levels);
 
 namespace kw::suite {
 namespace {
