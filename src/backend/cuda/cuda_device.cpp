@@ -97,6 +97,18 @@ const std::vector<Hardware>& cuda_devices() noexcept { return inventory().device
 const std::string& cuda_absence() noexcept { return inventory().absence; }
 int cuda_driver_version() noexcept { return cuda::open_driver().version; }
 
+std::string cuda_bus_address(int index) {
+  const Driver* driver = cuda::open_driver().driver;
+  cuda::DeviceId device = 0;
+  std::array<char, 32> address{};
+  if (driver == nullptr || driver->device_bus_address == nullptr ||
+      driver->device_get(&device, index) != kSuccess ||
+      driver->device_bus_address(address.data(), static_cast<int>(address.size()) - 1, device) !=
+          kSuccess)
+    return {};
+  return address.data();
+}
+
 CudaDevice::PrimaryContext::PrimaryContext(const Driver& the_driver, int index)
     : driver(the_driver) {
   cuda::ContextHandle context = nullptr;

@@ -25,6 +25,8 @@ const std::vector<Hardware>& cuda_devices() noexcept;
 const std::string& cuda_absence() noexcept;
 // 13000 for a driver of CUDA 13.0; 0 when there is none.
 int cuda_driver_version() noexcept;
+// "0000:3b:00.0"; "" where the driver does not tell.
+std::string cuda_bus_address(int index);
 
 // Works in the device's primary context, which it shares with CUDA's runtime and PyTorch. The null
 // stream is the legacy default stream, which cannot be captured. Messages of failures name the last

@@ -81,6 +81,7 @@ void find_all(Driver& d, Symbols& symbols) {
   symbols.need(d.set_function_attribute, "cuFuncSetAttribute");
   symbols.need(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   symbols.need(d.launch, "cuLaunchKernelEx");
+  symbols.optional(d.device_bus_address, "cuDeviceGetPCIBusId");
   symbols.optional(d.function_load, "cuFuncLoad");
   symbols.optional(d.module_function_count, "cuModuleGetFunctionCount");
   symbols.optional(d.module_functions, "cuModuleEnumerateFunctions");

@@ -119,6 +119,7 @@ struct Driver {
   Result (*occupancy)(int*, FunctionHandle, int, std::size_t);
   Result (*launch)(const LaunchConfig*, FunctionHandle, void**, void**);
 
+  Result (*device_bus_address)(char*, int, DeviceId);                   // optional
   Result (*function_load)(FunctionHandle);                              // optional
   Result (*module_function_count)(unsigned*, ModuleHandle);             // optional
   Result (*module_functions)(FunctionHandle*, unsigned, ModuleHandle);  // optional
