@@ -9,9 +9,9 @@ import source_tree
 VENDORS = ["cublaslt", "cudnn", "onednn"]
 PYTHON = ["liger_kernel", "fla", "torch", "triton"]  # implementations that are Python callables
 NAMES = {"contract.hpp", "contract.cpp", "cfg.hpp", "reference.cpp", "native.cpp", "native_kernels.cpp", "native_kernels.hpp", "native_body.hpp",
-         "cuda.cpp", "cuda_geometry.hpp", "cuda_body.cuh", "cuda_rows_body.cuh", "composed.cpp", "suite.cpp", "tuning.cpp", "tuning.json",
+         "cuda.cpp", "cuda_geometry.hpp", "cuda_body.cuh", "cuda_rows_body.cuh", "composed.cpp", "suite.yaml", "tuning.cpp", "tuning.json",
          *(f"{vendor}.cpp" for vendor in VENDORS), *(f"{solution}.py" for solution in PYTHON)}
-NEEDED = {"contract.hpp", "contract.cpp", "reference.cpp", "suite.cpp"}
+NEEDED = {"contract.hpp", "contract.cpp", "reference.cpp", "suite.yaml"}
 COMMENT = re.compile(r"//.*")
 
 

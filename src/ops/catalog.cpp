@@ -7,22 +7,23 @@
 #include "kernelwright/base/log.hpp"
 #include "kernelwright/base/ranges.hpp"
 #include "kernelwright/core/environment.hpp"
+#include "kernelwright/ops/embedded_suites.hpp"
 #include "kernelwright/ops/known_values.hpp"
 #include "kernelwright/ops/process.hpp"
 #include "kernelwright/ops/rms_norm/contract.hpp"
+#include "kernelwright/suite/suite_yaml.hpp"
 
 namespace kw {
 namespace {
 
-// One operation folder: its operations, the problems they are judged on, and what may be tuned.
+// One operation folder: its operations, and what may be tuned.
 struct Folder {
   std::vector<Operation> (*operations)();
-  std::vector<suite::SuiteSpec> (*suites)();
   std::vector<tune::SearchSpec> (*searches)() = nullptr;
 };
 
 constexpr Folder kFolders[] = {
-    {ops::rms_norm::operations, ops::rms_norm::suites, ops::rms_norm::searches},
+    {ops::rms_norm::operations, ops::rms_norm::searches},
 };
 
 // A process that computes comes by here before its first call.
@@ -62,8 +63,10 @@ Catalog& builtin_catalog() {
 const std::vector<suite::SuiteSpec>& builtin_suites() {
   static const std::vector<suite::SuiteSpec> all = [] {
     std::vector<suite::SuiteSpec> suites;
-    for (const Folder& folder : kFolders) {
-      std::vector<suite::SuiteSpec> more = folder.suites();
+    const std::vector<std::string> operations = builtin_catalog().operation_names();
+    for (const ops::EmbeddedSuite& embedded : ops::embedded_suites()) {
+      const std::string name = "src/ops/" + std::string(embedded.folder) + "/suite.yaml";
+      std::vector<suite::SuiteSpec> more = suite::parse_suites(embedded.text, name, operations);
       std::move(more.begin(), more.end(), std::back_inserter(suites));
     }
     return suites;

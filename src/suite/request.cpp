@@ -88,7 +88,7 @@ std::vector<Problem> find_problems(const Request& request, const Platform& platf
                      [&](const SuiteSpec& s) { return s.operation == contract.operation; });
     if (suite == platform.suites.end()) {
       fail(Code::kNotFound,
-           "operation '{}' has no suite; give problems, or add src/ops/<operation>/suite.cpp",
+           "operation '{}' has no suite; give problems, or add src/ops/<operation>/suite.yaml",
            contract.operation);
     }
     lines = batch_lines(*suite, request.batch);

@@ -4,31 +4,40 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <sstream>
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/suite/suite_yaml.hpp"
 
 namespace kw::suite {
 namespace {
 
 constexpr std::array<std::string_view, 3> kLevels{"smoke", "ci", "full"};
 
-std::vector<std::string> file_lines(const std::string& path) {
+std::vector<std::string> file_lines(const std::string& path, const std::string& operation) {
   std::ifstream file(path);
   std::vector<std::string> lines;
+  if (path.ends_with(".yaml")) {
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (file) lines = parse_batch_file(text.str(), path, operation);
+  }
   for (std::string line; std::getline(file, line);) {
     if (const auto comment = line.find('#'); comment != std::string::npos) line.resize(comment);
     if (const auto text = trim(line); !text.empty()) lines.emplace_back(text);
   }
   if (lines.empty())
-    fail(Code::kNotFound, "batch file '{}' holds no problem; write one problem a line", path);
+    fail(Code::kNotFound, "batch file '{}' holds no problem of '{}'; write one problem a line",
+         path, operation);
   return lines;
 }
 
 }  // namespace
 
 std::vector<std::string> batch_lines(const SuiteSpec& suite, std::string_view name) {
-  if (name.find_first_of("./") != std::string_view::npos) return file_lines(std::string(name));
+  if (name.find_first_of("./") != std::string_view::npos)
+    return file_lines(std::string(name), suite.operation);
   const auto level = std::find(kLevels.begin(), kLevels.end(), name);
   std::vector<std::string> lines, names;
   bool found = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The problems by which an operation is judged and timed: plain data in
-// src/ops/<operation>/suite.cpp.
+// The problems by which an operation is judged and timed: plain data from
+// src/ops/<operation>/suite.yaml.
 //   SuiteSpec{"scale", {{"smoke", {"scale/{standard,fp32} x={bf16,f16}[{1,16},64] ..."}}}}
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace kw::suite {
 
 struct SuiteBatch {
-  std::string name;                   // "smoke", "ci", "full", "bench" or the author's own
+  std::string name;                   // "smoke", "ci", "full", "bench"
   std::vector<std::string> problems;  // problem texts; {a,b} value lists make a product
 };
 
@@ -23,7 +23,8 @@ struct SuiteSpec {
 };
 
 // The texts of a batch: "ci" includes "smoke", and "full" both. `name` may also be the path of a
-// file with one problem a line and # comments. Throws Error(kNotFound) with the batches that exist.
+// file: .yaml (suite_yaml.hpp), or one problem a line and # comments. Throws Error(kNotFound) with
+// the batches that exist.
 std::vector<std::string> batch_lines(const SuiteSpec& suite, std::string_view name);
 
 // Problems of `lines`, value lists expanded, in order. Throws what parse_problem throws, and

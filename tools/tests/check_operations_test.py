@@ -10,7 +10,7 @@ import check_operations
 class CheckOperations(planted.PlantedTree):
     def setUp(self):
         super().setUp()
-        for name in ("contract.hpp", "contract.cpp", "reference.cpp", "suite.cpp", "native_body.hpp"):
+        for name in ("contract.hpp", "contract.cpp", "reference.cpp", "suite.yaml", "native_body.hpp"):
             self.plant(f"src/ops/rms_norm/{name}")
 
     def find(self, catalog="  rms_norm::add(catalog);\n", cmake="kw_add_operation(rms_norm)\n"):
@@ -27,8 +27,8 @@ class CheckOperations(planted.PlantedTree):
         self.assert_finds(self.find(), "rms_norm/fast_path.cpp: not one of the names")
 
     def test_missing_file(self):
-        (self.root / "src/ops/rms_norm/suite.cpp").unlink()
-        self.assert_finds(self.find(), "lacks suite.cpp")
+        (self.root / "src/ops/rms_norm/suite.yaml").unlink()
+        self.assert_finds(self.find(), "lacks suite.yaml")
 
     def test_not_in_catalog(self):
         self.assert_finds(self.find(catalog="  rms_norm_gated::add(catalog);\n"), "on 0 lines")

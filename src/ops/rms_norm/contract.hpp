@@ -8,9 +8,6 @@
 #include "kernelwright/core/catalog.hpp"
 #include "kernelwright/ops/rms_norm/cfg.hpp"
 
-namespace kw::suite {
-struct SuiteSpec;
-}
 namespace kw::jit {
 struct Unit;
 }
@@ -50,8 +47,6 @@ struct BackwardArgs {
 
 // Both operations with their ordered implementations.
 std::vector<Operation> operations();
-// The problems on which they are judged and timed.
-std::vector<suite::SuiteSpec> suites();
 // The geometries that may be tried for their implementations.
 std::vector<tune::SearchSpec> searches();
 

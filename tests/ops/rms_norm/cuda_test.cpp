@@ -119,7 +119,8 @@ TEST_F(CudaRmsNorm, UnalignedWideRowsReadWeightsFromSharedMemory) {
 // and the same order of summation for the first rows alone.
 TEST_F(CudaRmsNorm, ServesEverySuiteProblemAndKeepsItsTree) {
   int seen = 0;
-  for (const suite::SuiteSpec& spec : suites()) {
+  for (const suite::SuiteSpec& spec : builtin_suites()) {
+    if (spec.operation != "rms_norm" && spec.operation != "rms_norm_backward") continue;
     const Contract& contract = *catalog_.find_contract(spec.operation);
     std::vector<std::string> lines;
     for (const auto& batch : spec.batches) {
