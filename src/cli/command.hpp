@@ -27,6 +27,7 @@ Command bench_command();
 Command replay_command();
 Command evidence_command();
 Command report_command();
+Command compare_command();
 Command tune_command();
 Command precompile_command();
 Command cache_command();

@@ -2,6 +2,7 @@
 // kw bench: how fast implementations are that passed numerics in the same run.
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,46 +11,86 @@
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/cli/suite_command.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/suite/roofline.hpp"
 #include "kernelwright/suite/run.hpp"
 
 namespace kw::cli {
 namespace {
 
-std::string duration_text(double ns) {
-  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
-  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
-  return fmt::format("{:.1f} ns", ns);
-}
-
-// `kind` ends the protocol's name: "cold" is "wall_cold" or "device_cold".
-std::string median_of(const suite::BenchRow& row, std::string_view kind, bool with_interval) {
-  const auto timing =
-      std::find_if(row.timings.begin(), row.timings.end(),
-                   [&](const suite::Timing& t) { return t.protocol.ends_with(kind); });
-  if (timing == row.timings.end()) return "-";
+std::string median_text(const suite::Timing* timing, bool with_interval) {
+  if (timing == nullptr) return "-";
   const suite::Statistics& figures = timing->nanoseconds;
   std::string median = duration_text(figures.median);
   if (!with_interval) return median;
   return fmt::format("{} +-{:.1f} %", median, 100 * figures.ci_half_width());
 }
 
-void print_rows(const suite::BenchReport& report, const Console& console) {
+void print_roofs(const suite::BenchReport& report, const Console& console) {
   const suite::Roof& roof = report.roof;
   console.out << fmt::format(
-      "copy roof {:.2f} GB/s read plus written: {}, {} threads, {:.0f} MB\n\n",
-      roof.gigabytes_per_second, roof.method, roof.threads, roof.bytes * 1e-6);
+      "copy roof {:.2f} GB/s read plus written: {}, {} threads, {:.0f} MB; read {:.2f}, write "
+      "{:.2f} GB/s\n",
+      roof.gigabytes_per_second, roof.method, roof.threads, roof.bytes * 1e-6,
+      roof.read_gigabytes_per_second, roof.write_gigabytes_per_second);
+  std::vector<std::string> floors;
+  for (const auto& [protocol, ns] : report.floors)
+    floors.push_back(protocol + ' ' + duration_text(ns));
+  console.out << "floors: " << join(floors) << "\n\n";
+}
+
+// Columns beside cold and hot, where a row has them.
+constexpr std::pair<const char*, const char*> kMoreFigures[] = {{">evicted", "device_cold"},
+                                                                {">call", "call"},
+                                                                {">enqueue", "host_enqueue"},
+                                                                {">wall", "wall_sync"}};
+
+bool has_figure(const suite::BenchReport& report, const char* protocol) {
+  return std::any_of(report.rows.begin(), report.rows.end(), [&](const suite::BenchRow& row) {
+    return suite::find_timing(row, protocol) != nullptr;
+  });
+}
+
+void add_roofline(const suite::BenchRow& row, std::vector<Cell>& cells) {
+  if (row.gigabytes_per_second <= 0) {
+    cells.resize(cells.size() + 7, Cell("-"));
+    return;
+  }
+  cells.emplace_back(fmt::format("{:.2f}", row.gigabytes_per_second));
+  cells.emplace_back(fmt::format("{:.0f} %", 100 * row.roof_share));
+  cells.emplace_back(fmt::format("{:.3f}", row.teraflops_per_second));
+  cells.emplace_back(fmt::format("{:.2f}", row.intensity));
+  cells.emplace_back(row.limiter);
+  cells.emplace_back(fmt::format("{:.2f}", row.roof_us));
+  cells.emplace_back(fmt::format("{:.0f} %", 100 * row.speed_of_light));
+}
+
+void print_rows(const suite::BenchReport& report, const Console& console) {
+  print_roofs(report, console);
   if (report.rows.empty()) return;
-  Table table({"status", "implementation", ">cold", ">hot", ">call", ">enqueue", ">GB/s",
-               ">of roof", "problem", "flags"});
+  const bool graphs = suite::find_timing(report.rows.front(), "graph_hot") != nullptr;
+  std::vector<std::string> titles{"status", "implementation", ">cold", ">hot"};
+  std::vector<const char*> protocols;
+  for (const auto& [title, protocol] : kMoreFigures) {
+    if (!has_figure(report, protocol)) continue;
+    titles.emplace_back(title);
+    protocols.push_back(protocol);
+  }
+  for (const char* title : {">GB/s", ">of roof", ">TFLOP/s", ">flop/B", "limiter", ">roof us",
+                            ">of light", "problem", "flags"})
+    titles.emplace_back(title);
+  Table table(titles);
   for (const suite::BenchRow& row : report.rows) {
-    const suite::CaseResult& result = row.numerics;
-    const bool timed = row.gigabytes_per_second > 0;
-    table.add({status_cell(result.status), result.implementation, median_of(row, "cold", true),
-               median_of(row, "hot", false), median_of(row, "call", false),
-               median_of(row, "enqueue", false),
-               timed ? fmt::format("{:.2f}", row.gigabytes_per_second) : "-",
-               timed ? fmt::format("{:.0f} %", 100 * row.roof_share) : "-", result.problem,
-               Cell(join(row.flags), Style::kWarning)});
+    const auto median = [&](const char* protocol) {
+      return median_text(suite::find_timing(row, protocol), false);
+    };
+    std::vector<Cell> cells{status_cell(row.numerics.status), row.numerics.implementation,
+                            median_text(suite::cold_timing(row), true),
+                            median(graphs ? "graph_hot" : "wall_hot")};
+    for (const char* protocol : protocols) cells.emplace_back(median(protocol));
+    add_roofline(row, cells);
+    cells.emplace_back(row.numerics.problem);
+    cells.emplace_back(join(row.flags), Style::kWarning);
+    table.add(std::move(cells));
   }
   console.out << table.text(console.out_colour, 0) << '\n';
 }
@@ -87,7 +128,7 @@ ExitCode run_bench_command(const Flags& flags, Console& console) {
 
 Command bench_command() {
   return {"bench",
-          "how fast implementations are, beside the measured copy roof",
+          "how fast implementations are, beside measured roofs and floors",
           "",
           {Flag::kOperation, Flag::kVariant, Flag::kImplementation, Flag::kProblem, Flag::kBatch,
            Flag::kFill, Flag::kDtype, Flag::kSeed, Flag::kDevice, Flag::kMode, Flag::kCfg,

@@ -11,6 +11,7 @@
 
 #include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
+#include "kernelwright/backend/cuda/nvml_monitor.hpp"
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/log.hpp"
 #include "kernelwright/base/text.hpp"
@@ -85,6 +86,7 @@ suite::Platform platform_on(runtime::Device& device) {
                                                               jit::cuda_arch(device.hardware()));
     const int version = runtime::cuda_driver_version();
     platform.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+    platform.monitor = runtime::open_cuda_monitor(device.hardware().index);
   }
   return platform;
 }
@@ -126,6 +128,12 @@ void Progress::step(const suite::CaseResult& result) {
   ++cases_;
   if (is_wrong(result.status)) ++failures_;
   line_.show(fmt::format("case {}, {} wrong: {}", cases_, failures_, result.problem));
+}
+
+std::string duration_text(double ns) {
+  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
+  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
+  return fmt::format("{:.1f} ns", ns);
 }
 
 Cell status_cell(CaseStatus status) {

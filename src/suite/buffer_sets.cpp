@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "kernelwright/suite/checked_call.hpp"
 #include "kernelwright/suite/device_inputs.hpp"
+#include "kernelwright/suite/judge.hpp"
 
 namespace kw::suite {
 namespace {
 
 constexpr std::int64_t kMaxSets = 4096;
+constexpr double kMaxRotationBytes = 8e9, kMemoryShare = 0.5;
 
 }  // namespace
 
@@ -65,6 +68,31 @@ bool BufferSets::outputs_agree() {
     }
   }
   return kernels_ == nullptr || !kernels_->take_difference(nullptr);
+}
+
+std::string BufferSets::judge_anew(std::int64_t i, const Case& other, const Catalog& catalog,
+                                   const std::function<void()>& call) {
+  PlacedTensors& set = *sets_[static_cast<std::size_t>(i % count())];
+  fill_inputs(set, other.problem, other.fill, other.seed, catalog);
+  for (std::size_t t = 0; t < set.operands().size(); ++t) {
+    if (!set.operands()[t].is_read()) set[t].poison(kNanPoison);
+    set[t].upload(nullptr);
+  }
+  device_.synchronize(nullptr);
+  call();
+  for (GuardedTensor& tensor : set.tensors()) tensor.download(nullptr);
+  for (const CheckResult& check : judge_outputs(other, set, read_inputs(set), catalog).checks) {
+    if (!check.passed && check.reason != Reason::kMistrustedOracle) return check.message;
+  }
+  return {};
+}
+
+std::int64_t affordable_rotation(double bytes, const runtime::Device& device) {
+  const double memory = std::min(
+      kMaxRotationBytes, kMemoryShare * static_cast<double>(device.memory_info().free_bytes));
+  const auto most = static_cast<std::int64_t>(memory / std::max(bytes, 1.0));
+  const auto cache = static_cast<double>(device.hardware().last_level_cache_bytes);
+  return std::clamp<std::int64_t>(most, 1, cold_rotation(bytes, cache));
 }
 
 std::int64_t cold_rotation(double bytes, double cache_bytes) noexcept {

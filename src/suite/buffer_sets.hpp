@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernelwright/suite/case.hpp"
@@ -26,6 +28,10 @@ class BufferSets {
   }
   // Whether all sets hold the same outputs. The device must be idle.
   bool outputs_agree();
+  // New inputs, of another seed, in the memory of set i; `call` runs on it and waits. What is wrong
+  // with the outputs; nothing: "". An implementation that remembers answers shows here.
+  std::string judge_anew(std::int64_t i, const Case& other, const Catalog& catalog,
+                         const std::function<void()>& call);
 
  private:
   void fill(PlacedTensors& set, const Case& spec, const Catalog& catalog);
@@ -40,5 +46,7 @@ class BufferSets {
 // to cover kColdFactor caches between two uses of one set, at least 2.
 inline constexpr double kColdFactor = 4;
 std::int64_t cold_rotation(double bytes, double cache_bytes) noexcept;
+// The same within the memory that a rotation may take; 1 where not even two sets fit.
+std::int64_t affordable_rotation(double bytes, const runtime::Device& device);
 
 }  // namespace kw::suite

@@ -85,13 +85,12 @@ Counts BenchReport::counts() const {
   return count(cases);
 }
 
-int BenchReport::exit_code() const {
-  const int code = counts().exit_code();
-  const bool implausible = std::any_of(rows.begin(), rows.end(), [](const BenchRow& row) {
-    return std::find(row.flags.begin(), row.flags.end(), reason_name(Reason::kImplausibleSpeed)) !=
-           row.flags.end();
-  });
-  return code == 0 && implausible ? 1 : code;
+bool Timing::has(std::string_view flag) const noexcept {
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+double Roof::fastest() const noexcept {
+  return std::max({gigabytes_per_second, read_gigabytes_per_second, write_gigabytes_per_second});
 }
 
 }  // namespace kw::suite

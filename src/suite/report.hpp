@@ -5,10 +5,12 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernelwright/runtime/monitor.hpp"
 #include "kernelwright/suite/case.hpp"
 #include "kernelwright/suite/coverage.hpp"
 #include "kernelwright/suite/request.hpp"
@@ -73,37 +75,55 @@ struct NumericsReport {
 
 // One protocol of one problem.
 struct Timing {
-  std::string protocol;  // "wall_cold", "device_hot", "call"
+  std::string protocol;  // "wall_cold", "graph_hot", "call"
   Statistics nanoseconds;
   std::vector<double> samples;
   double working_set_bytes = 0;  // distinct bytes touched before one is touched again
   int calls_per_sample = 1;
-  std::vector<std::string> flags;  // "implausible", "not_cold", ...
+  double seconds = 0;              // of all samples together
+  double floor_ns = 0;             // of an empty call through the same protocol; 0: not measured
+  std::vector<std::string> flags;  // "below_floor", "not_cold", "power_limited", ...
+  std::optional<runtime::DeviceReading> before, after;  // the samples; where a monitor serves
+
+  bool has(std::string_view flag) const noexcept;
 };
 
 struct BenchRow {
   CaseResult numerics;  // timed only when passed
   std::vector<Timing> timings;
   double bytes = 0, flops = 0;
-  double gigabytes_per_second = 0, roof_share = 0;  // of the cold figure
+  double gigabytes_per_second = 0, roof_share = 0;  // of the cold figure, as all below
+  double teraflops_per_second = 0;
+  double intensity = 0;       // flops per byte
+  double roof_us = 0;         // the least time that the measured roofs and floors allow
+  double speed_of_light = 0;  // roof_us by the time taken
+  std::string limiter;        // what roof_us follows from: "memory", "latency"
   std::vector<std::string> flags;
 };
 
 struct Roof {
-  double gigabytes_per_second = 0;  // bytes read plus bytes written
+  double gigabytes_per_second = 0;  // of a copy: bytes read plus bytes written
   std::string method;               // "memcpy", "streaming stores"
   double bytes = 0;                 // of one buffer
   int threads = 0;
+  double read_gigabytes_per_second = 0, write_gigabytes_per_second = 0;  // 0: not measured
+
+  // No kernel moves its bytes faster.
+  double fastest() const noexcept;
 };
+
+// Of an empty call, by the name of the figure.
+using Floors = std::vector<std::pair<std::string, double>>;
 
 struct BenchReport {
   ReportHeader header;
   Roof roof;
+  Floors floors;
   std::vector<BenchRow> rows;
 
   Counts counts() const;
-  // As for numerics; 1 also when a row is implausibly fast.
-  int exit_code() const;
+  // As for numerics. A row that is implausibly fast has failed.
+  int exit_code() const { return counts().exit_code(); }
 };
 
 std::string to_json(const NumericsReport& report);

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kernelwright/suite/comparison.hpp"
 #include "kernelwright/suite/page.hpp"
 #include "kernelwright/suite/report.hpp"
 
@@ -18,6 +19,7 @@ inline constexpr const char* kReportSchema = "kw.report/1";
 
 Json document_of(const NumericsReport& report);
 Json document_of(const BenchReport& report);
+Json document_of(const CompareReport& report);
 std::string document_text(const Json& document);
 
 // Throws Error(kInvalidArgument) for text that is no report of this schema, named as `source`.

@@ -85,10 +85,14 @@ std::string convert_report(const std::string& path, const std::string& output) {
 
 std::string to_json(const NumericsReport& report) { return document_text(document_of(report)); }
 std::string to_json(const BenchReport& report) { return document_text(document_of(report)); }
+std::string to_json(const CompareReport& report) { return document_text(document_of(report)); }
 std::string to_markdown(const NumericsReport& report) {
   return page_markdown(page_of(document_of(report)));
 }
 std::string to_markdown(const BenchReport& report) {
+  return page_markdown(page_of(document_of(report)));
+}
+std::string to_markdown(const CompareReport& report) {
   return page_markdown(page_of(document_of(report)));
 }
 std::string to_html(const NumericsReport& report) {
@@ -100,6 +104,9 @@ void write_report(const NumericsReport& report, const std::string& path) {
   write_whole(in_format_of(path, document_of(report)), path);
 }
 void write_report(const BenchReport& report, const std::string& path) {
+  write_whole(in_format_of(path, document_of(report)), path);
+}
+void write_report(const CompareReport& report, const std::string& path) {
   write_whole(in_format_of(path, document_of(report)), path);
 }
 

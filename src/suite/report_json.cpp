@@ -3,6 +3,7 @@
 // object of its own, so that it cannot replace what identifies a report or a case.
 #include <cmath>
 
+#include "kernelwright/suite/comparison.hpp"
 #include "kernelwright/suite/report_document.hpp"
 
 namespace kw::suite {
@@ -137,22 +138,66 @@ Json case_of(const CaseResult& result) {
   return entry;
 }
 
+Json roofs_of(const Roof& roof) {
+  return {{"copy",
+           {{"gigabytes_per_second", number(roof.gigabytes_per_second)},
+            {"method", roof.method},
+            {"buffer_bytes", roof.bytes},
+            {"threads", roof.threads}}},
+          {"read", {{"gigabytes_per_second", number(roof.read_gigabytes_per_second)}}},
+          {"write", {{"gigabytes_per_second", number(roof.write_gigabytes_per_second)}}}};
+}
+
+Json floors_of(const Floors& floors) {
+  Json object = Json::object();
+  for (const auto& [protocol, ns] : floors) object[protocol] = ns * 1e-3;
+  return object;
+}
+
+Json reading_of(const runtime::DeviceReading& reading) {
+  Json object = Json::object();
+  const auto add = [&](const char* name, const auto& value) {
+    if (value) object[name] = *value;
+  };
+  add("sm_mhz", reading.sm_mhz);
+  add("memory_mhz", reading.memory_mhz);
+  add("temperature_c", reading.temperature_c);
+  add("watts", reading.watts);
+  add("limit_watts", reading.limit_watts);
+  add("clock_event_reasons", reading.clock_event_reasons);
+  add("power_violation_ns", reading.power_violation_ns);
+  add("thermal_violation_ns", reading.thermal_violation_ns);
+  add("energy_millijoules", reading.energy_millijoules);
+  add("other_processes", reading.other_processes);
+  return object;
+}
+
 Json timing_of(const Timing& timing) {
   const Statistics& s = timing.nanoseconds;
-  return {{"protocol", timing.protocol},
-          {"unit", "ns"},
-          {"samples", s.count},
-          {"calls_per_sample", timing.calls_per_sample},
-          {"median", s.median},
-          {"ci95", {s.ci_low, s.ci_high}},
-          {"mad", s.mad},
-          {"min", s.min},
-          {"p95", s.p95},
-          {"max", s.max},
-          {"stop_reason", s.stop_reason},
-          {"working_set_bytes", timing.working_set_bytes},
-          {"flags", timing.flags},
-          {"raw", timing.samples}};
+  Json entry = {{"protocol", timing.protocol},
+                {"unit", "ns"},
+                {"samples", s.count},
+                {"calls_per_sample", timing.calls_per_sample},
+                {"median", s.median},
+                {"ci95", {s.ci_low, s.ci_high}},
+                {"mad", s.mad},
+                {"iqr", s.iqr},
+                {"min", s.min},
+                {"p05", s.p05},
+                {"p95", s.p95},
+                {"max", s.max},
+                {"autocorrelation", s.autocorrelation},
+                {"bimodal", s.bimodal},
+                {"stop_reason", s.stop_reason},
+                {"working_set_bytes", timing.working_set_bytes},
+                {"seconds", timing.seconds},
+                {"floor_us", timing.floor_ns * 1e-3},
+                {"flags", timing.flags},
+                {"raw", timing.samples}};
+  if (timing.before && timing.after)
+    entry["device"] = {{"before", reading_of(*timing.before)},
+                       {"after", reading_of(*timing.after)}};
+  return entry;
 }
 
 }  // namespace
@@ -174,11 +219,8 @@ Json document_of(const NumericsReport& report) {
 Json document_of(const BenchReport& report) {
   Json json = header_of(report.header);
   json["summary"] = summary_of(report.counts(), report.exit_code());
-  json["roofs"] = {{"copy",
-                    {{"gigabytes_per_second", report.roof.gigabytes_per_second},
-                     {"method", report.roof.method},
-                     {"buffer_bytes", report.roof.bytes},
-                     {"threads", report.roof.threads}}}};
+  json["roofs"] = roofs_of(report.roof);
+  json["floors_us"] = floors_of(report.floors);
   Json cases = Json::array();
   for (const BenchRow& row : report.rows) {
     Json entry = case_of(row.numerics);
@@ -188,11 +230,71 @@ Json document_of(const BenchReport& report) {
     entry["roofline"] = {{"bytes", row.bytes},
                          {"flops", row.flops},
                          {"gigabytes_per_second", row.gigabytes_per_second},
-                         {"share_of_copy_roof", row.roof_share}};
+                         {"share_of_copy_roof", row.roof_share},
+                         {"teraflops_per_second", row.teraflops_per_second},
+                         {"intensity", row.intensity},
+                         {"limiter", row.limiter},
+                         {"roof_us", row.roof_us},
+                         {"speed_of_light", row.speed_of_light}};
     entry["flags"] = row.flags;
     cases.push_back(std::move(entry));
   }
   json["cases"] = std::move(cases);
+  return json;
+}
+
+namespace {
+
+Json interval_of(const Interval& interval) { return {number(interval.low), number(interval.high)}; }
+
+Json comparison_of(const ComparisonRow& row) {
+  Json entry = {{"operation", row.operation},
+                {"problem", row.problem},
+                {"fill", row.fill},
+                {"protocol", row.protocol},
+                {"a", row.a},
+                {"b", row.b},
+                {"status", status_name(row.status)}};
+  if (!row.compared()) {
+    entry["reason"] = {{"code", reason_name(row.reason)}, {"message", row.message}};
+    return entry;
+  }
+  const PairComparison& c = row.result;
+  entry["verdict"] = verdict_name(c.verdict);
+  entry["ratio"] = number(c.ratio);
+  entry["ci99"] = interval_of(c.interval);
+  entry["delta"] = number(c.delta);
+  entry["a_ns"] = row.a_ns;
+  entry["b_ns"] = row.b_ns;
+  if (row.block_samples > 0) {
+    entry["control"] = {{"ratio", number(c.control)}, {"ci99", interval_of(c.control_interval)}};
+    entry["drift"] = number(row.drift);
+    entry["block_samples"] = row.block_samples;
+    entry["pairs"] = {
+        {"a_ns", row.pairs.a}, {"b_ns", row.pairs.b}, {"controls", row.pairs.controls}};
+  }
+  entry["flags"] = row.flags;
+  return entry;
+}
+
+}  // namespace
+
+Json document_of(const CompareReport& report) {
+  Json json = header_of(report.header);
+  json["a"] = report.a;
+  json["b"] = report.b;
+  json["interleaved"] = report.interleaved;
+  json["summary"] = summary_of(report.counts(), report.exit_code());
+  for (const Verdict verdict :
+       {Verdict::kFaster, Verdict::kSlower, Verdict::kSame, Verdict::kAmbiguous})
+    json["summary"]["verdicts"][std::string(verdict_name(verdict))] = report.count(verdict);
+  if (report.interleaved) {
+    json["roofs"] = roofs_of(report.roof);
+    json["floors_us"] = floors_of(report.floors);
+  }
+  Json rows = Json::array();
+  for (const ComparisonRow& row : report.rows) rows.push_back(comparison_of(row));
+  json["comparisons"] = std::move(rows);
   return json;
 }
 

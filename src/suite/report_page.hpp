@@ -11,6 +11,7 @@ namespace kw::suite {
 // What one kind of report shows between its failures and its environment.
 std::vector<Section> numerics_sections(const Json& document);
 std::vector<Section> bench_sections(const Json& document);
+std::vector<Section> compare_sections(const Json& document);
 // Every field that is not common to all reports, as the tables that its values suggest.
 std::vector<Section> other_sections(const Json& document);
 
@@ -18,5 +19,7 @@ PageTable object_table(const Json& object, std::string title);
 // "cpu.x.y", "1.2", "true", "3 values": a value of any type in a cell.
 std::string value_text(const Json& value);
 std::string joined(const Json& strings);
+// "1.23 us".
+std::string duration_text(double ns);
 
 }  // namespace kw::suite

@@ -7,28 +7,24 @@
 namespace kw::suite {
 namespace {
 
-std::string time_text(double ns) {
-  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
-  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
-  return fmt::format("{:.0f} ns", ns);
-}
-
 std::string median_text(const Json& timing) {
   const Json& interval = timing.at("ci95");
   const double median = number_at(timing, "median");
   const double half = (interval.at(1).get<double>() - interval.at(0).get<double>()) / 2;
-  return fmt::format("{} +-{:.1f} %", time_text(median), median > 0 ? 100 * half / median : 0);
+  return fmt::format("{} +-{:.1f} %", duration_text(median), median > 0 ? 100 * half / median : 0);
 }
 
-// `kind` ends the protocol's name: "cold" is "wall_cold" or "device_cold".
-std::string timing_text(const Json& entry, std::string_view kind) {
-  for (const Json& timing : entry.at("benchmark")) {
-    if (text_at(timing, "protocol").ends_with(kind)) return median_text(timing);
+// Of the first of these protocols that was timed.
+std::string timing_text(const Json& entry, std::initializer_list<std::string_view> protocols) {
+  for (const std::string_view protocol : protocols) {
+    for (const Json& timing : entry.at("benchmark")) {
+      if (text_at(timing, "protocol") == protocol) return median_text(timing);
+    }
   }
   return "-";
 }
 
-Section roofs_section(const Json& roofs) {
+Section roofs_section(const Json& roofs, const Json& floors) {
   Section section{"Roofs", {}};
   section.blocks.emplace_back(
       Paragraph{"Measured first in this run, with the same threads. Bytes are the contract's "
@@ -37,12 +33,16 @@ Section roofs_section(const Json& roofs) {
     PageTable table = object_table(roof, name);
     section.blocks.emplace_back(std::move(table));
   }
+  if (!floors.empty())
+    section.blocks.emplace_back(object_table(floors, "floors in us, of an empty call"));
   return section;
 }
 
 Section timings(const Json& cases) {
   PageTable table{
-      {"implementation", "problem", ">cold", ">hot", ">call", ">GB/s", ">of roof", "flags"}, {}};
+      {"implementation", "problem", ">cold", ">hot", ">call", ">GB/s", ">of roof", ">TFLOP/s",
+       ">flop/B", "limiter", ">roof us", ">of light", "flags"},
+      {}};
   for (const Json& entry : cases) {
     if (entry.at("benchmark").empty()) continue;
     const Json& roofline = entry.at("roofline");
@@ -52,11 +52,16 @@ Section timings(const Json& cases) {
     table.rows.push_back(
         {{text_at(entry, "implementation")},
          {text_at(entry, "problem")},
-         {timing_text(entry, "cold")},
-         {timing_text(entry, "hot")},
-         {timing_text(entry, "call")},
+         {timing_text(entry, {"graph_cold", "wall_cold"})},
+         {timing_text(entry, {"graph_hot", "wall_hot"})},
+         {timing_text(entry, {"call"})},
          {fmt::format("{:.2f}", number_at(roofline, "gigabytes_per_second"))},
          {fmt::format("{:.0f} %", 100 * number_at(roofline, "share_of_copy_roof"))},
+         {fmt::format("{:.3f}", number_at(roofline, "teraflops_per_second"))},
+         {fmt::format("{:.2f}", number_at(roofline, "intensity"))},
+         {text_at(roofline, "limiter")},
+         {fmt::format("{:.2f}", number_at(roofline, "roof_us"))},
+         {fmt::format("{:.0f} %", 100 * number_at(roofline, "speed_of_light"))},
          {flags, Tone::kBad}});
   }
   return {"Times", {std::move(table)}};
@@ -112,9 +117,15 @@ Section samples(const Json& cases) {
 
 }  // namespace
 
+std::string duration_text(double ns) {
+  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
+  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
+  return fmt::format("{:.0f} ns", ns);
+}
+
 std::vector<Section> bench_sections(const Json& document) {
   const Json& cases = document.at("cases");
-  return {timings(cases), roofs_section(document.at("roofs")), roofline(document), samples(cases)};
+  return {timings(cases), roofs_section(document.at("roofs"), document.at("floors_us")), roofline(document), samples(cases)};
 }
 
 }  // namespace kw::suite

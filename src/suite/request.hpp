@@ -13,6 +13,7 @@
 
 #include "kernelwright/core/catalog.hpp"
 #include "kernelwright/runtime/device.hpp"
+#include "kernelwright/runtime/monitor.hpp"
 #include "kernelwright/suite/suite.hpp"
 
 namespace kw::suite {
@@ -30,6 +31,8 @@ struct Platform {
   // Another device of the same model, for the checks that need two; null: there is none.
   runtime::Device* second_device = nullptr;
   std::string driver{};  // of the device, "13.0"; empty: it has none
+  // Clocks and power of the device; null: nothing tells.
+  std::shared_ptr<runtime::Monitor> monitor = nullptr;
 };
 
 struct Request {

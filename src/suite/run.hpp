@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "kernelwright/suite/protocol.hpp"
 #include "kernelwright/suite/report.hpp"
 
 namespace kw::suite {
@@ -27,25 +28,15 @@ struct NumericsRequest : Request {
 // everything later becomes the status of a case.
 NumericsReport run_numerics(const NumericsRequest& request, const Platform& platform);
 
-enum class Protocol : std::uint8_t {
-  kWall,    // a call until its work is done: cold (rotated buffers) and hot (one set of buffers)
-  kCall,    // the host's share: the same call without rows, where nothing is left to compute
-  kDevice,  // device time in replayed graphs: device_cold and device_hot
-  kEager,   // device time between events around eager calls: what a model without graphs sees
-  kHost,    // a slot's call until it is enqueued, beside an empty kernel through the driver
-};
-std::string_view protocol_name(Protocol protocol) noexcept;
-Protocol parse_protocol(std::string_view name);
-
 struct BenchRequest : Request {
   BenchRequest() { batch = "bench"; }
-  std::vector<Protocol> protocols;  // empty: wall and call, or device and host with graphs
+  std::vector<Protocol> protocols;  // empty: all that the device has but `eager_cold`
   std::string fill = "normal";
   int warmup = 3;
   int iterations = 0;         // > 0: exactly so many samples, no stopping rule
   double confidence = 0.005;  // stop when the median is known to +- this share ...
   int min_samples = 20;       // ... and so many samples are there
-  double max_seconds = 2;     // per protocol and problem
+  double max_seconds = 2;     // per figure and problem
   std::function<void(const BenchRow&)> progress;
 };
 

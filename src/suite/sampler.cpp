@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "kernelwright/suite/watch.hpp"
+
 namespace kw::suite {
 namespace {
 
@@ -12,6 +14,9 @@ constexpr double kMinSampleNs = 20e3;
 constexpr int kMaxGroup = 100000;
 // Enough to decide whether to stop; the reported interval uses the full number.
 constexpr int kQuickResamples = 200;
+// Warm when the medians of two neighbouring windows agree.
+constexpr double kWindowSeconds = 0.1, kStill = 0.005;
+constexpr std::size_t kWindowSamples = 8;
 
 using Clock = std::chrono::steady_clock;
 
@@ -19,8 +24,27 @@ double ns_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
+void warm_up(const StoppingRule& rule, const std::function<double()>& sample) {
+  if (rule.iterations > 0 || rule.max_warm_seconds <= 0) return;
+  const auto start = Clock::now();
+  for (double last = 0;;) {
+    const auto window = Clock::now();
+    std::vector<double> samples;
+    while (samples.size() < kWindowSamples || ns_since(window) < kWindowSeconds * 1e9) {
+      samples.push_back(sample());
+      if (ns_since(start) > rule.max_warm_seconds * 1e9) return;
+    }
+    const double median = median_of(samples);
+    const bool still = last > 0 && std::fabs(median - last) <= kStill * last;
+    if (still && ns_since(start) >= rule.min_warm_seconds * 1e9) return;
+    last = median;
+  }
+}
+
 void sample_until_known(Timing& timing, const StoppingRule& rule,
-                        const std::function<double()>& sample) {
+                        const std::function<double()>& sample, runtime::Monitor* monitor) {
+  warm_up(rule, sample);
+  if (monitor != nullptr) timing.before = monitor->read();
   const auto start = Clock::now();
   int next_check = rule.min_samples;
   std::string reason;
@@ -39,46 +63,55 @@ void sample_until_known(Timing& timing, const StoppingRule& rule,
       next_check = count + std::max(count / 4, 1);
     }
   }
+  timing.seconds = ns_since(start) * 1e-9;
+  if (monitor != nullptr) {
+    timing.after = monitor->read();
+    add_flags_of_block(timing);
+  }
   timing.nanoseconds = summarize(timing.samples);
   timing.nanoseconds.stop_reason = reason;
+  if (timing.nanoseconds.bimodal) timing.flags.emplace_back("bimodal");
 }
 
 }  // namespace
 
 Timing collect_samples(std::string protocol, const StoppingRule& rule,
-                       const std::function<double()>& sample) {
+                       const std::function<double()>& sample, runtime::Monitor* monitor) {
   Timing timing;
   timing.protocol = std::move(protocol);
   for (int i = 0; i < rule.warmup; ++i) sample();
-  sample_until_known(timing, rule, sample);
+  sample_until_known(timing, rule, sample, monitor);
   return timing;
 }
 
-Timing take_samples(std::string protocol, const StoppingRule& rule,
-                    const std::function<void(std::int64_t)>& call) {
-  Timing timing;
-  timing.protocol = std::move(protocol);
-  std::int64_t next = 0;
-  for (int i = 0; i < rule.warmup; ++i) call(next++);
-
-  // Grows the group until it lasts long enough; those calls warm up further.
-  for (int group = 1; group < kMaxGroup;) {
+int calls_per_sample(const std::function<void(std::int64_t)>& call, std::int64_t& next) {
+  int group = 1;
+  while (group < kMaxGroup) {
     const auto start = Clock::now();
     for (int i = 0; i < group; ++i) call(next++);
     const double ns = ns_since(start);
-    timing.calls_per_sample = group;
     if (ns >= kMinSampleNs) break;
     group = ns <= 0 ? group * 10
                     : std::min<int>(kMaxGroup,
                                     static_cast<int>(std::ceil(
                                         group * std::clamp(1.2 * kMinSampleNs / ns, 1.5, 10.0))));
   }
+  return group;
+}
 
-  sample_until_known(timing, rule, [&] {
-    const auto sample = Clock::now();
+Timing take_samples(std::string protocol, const StoppingRule& rule,
+                    const std::function<void(std::int64_t)>& call, runtime::Monitor* monitor) {
+  Timing timing;
+  timing.protocol = std::move(protocol);
+  std::int64_t next = 0;
+  for (int i = 0; i < rule.warmup; ++i) call(next++);
+  timing.calls_per_sample = calls_per_sample(call, next);  // those calls warm up further
+  const auto sample = [&] {
+    const auto start = Clock::now();
     for (int i = 0; i < timing.calls_per_sample; ++i) call(next++);
-    return ns_since(sample) / timing.calls_per_sample;
-  });
+    return ns_since(start) / timing.calls_per_sample;
+  };
+  sample_until_known(timing, rule, sample, monitor);
   return timing;
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::vector<std::string> kCommands{"list",       "explain",  "numerics", "bench",
-                                         "replay",     "evidence", "report",   "tune",
-                                         "precompile", "cache",    "doctor",   "demo"};
+const std::vector<std::string> kCommands{
+    "list",   "explain", "numerics",   "bench", "compare", "replay", "evidence",
+    "report", "tune",    "precompile", "cache", "doctor",  "demo"};
 
 void expect_words(const std::string& text, std::initializer_list<const char*> words) {
   for (const char* word : words) {
@@ -39,7 +39,7 @@ TEST(Help, OfTheProgramNamesExactlyTheCommandsThatExist) {
   EXPECT_EQ(finished.code, 0);
   EXPECT_EQ(finished.err, "");
   for (const std::string& command : kCommands) expect_words(finished.out, {command.c_str()});
-  for (const char* later : {"compare"}) {
+  for (const char* later : {"serve"}) {
     EXPECT_EQ(finished.out.find("  " + std::string(later) + " "), std::string::npos) << later;
     expect_refusal({later}, 2, {"unknown command", later, "known: list, explain"});
   }

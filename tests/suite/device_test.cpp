@@ -31,13 +31,17 @@ struct World {
   std::shared_ptr<DeviceKernels> kernels;
   Catalog catalog;
 
-  explicit World(GraphSabotage sabotage = GraphSabotage::kNone) {
+  explicit World(GraphSabotage sabotage = GraphSabotage::kNone,
+                 const test::FakeDeviceOptions& device_options = {},
+                 double ns = test::FakeDevice::kKernelNs)
+      : device(device_options) {
     test::define_suite_kernels(device);
     options.headers = &headers;
     session = std::make_unique<jit::Session>(options);
     kernels = std::make_shared<DeviceKernels>(device, toolchain, "fake", *session);
     test::add_toy_operations(catalog);
-    catalog.register_implementation("affine", test::gpu_affine(device, sabotage));
+    catalog.register_implementation("affine",
+                                    test::gpu_affine(device, sabotage, [ns] { return ns; }));
   }
   Platform platform() { return {catalog, device, {}, {}, kernels}; }
   Case spec(const std::string& text, Fill fill = Fill::kNormal) {
@@ -209,7 +213,8 @@ TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
   BenchRequest request;
   request.implementation = "cuda.toy.affine";
   request.problems = {"affine/one x=f32[1024,128] gain=f32[128]"};
-  request.protocols = {Protocol::kDevice, Protocol::kEager, Protocol::kHost};
+  request.protocols = {Protocol::kGraph,       Protocol::kDeviceCold, Protocol::kEager,
+                       Protocol::kHostEnqueue, Protocol::kWallSync,   Protocol::kCall};
   request.warmup = 0;
   request.iterations = 1;
   const BenchReport report = run_bench(request, world.platform());
@@ -218,11 +223,73 @@ TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
   EXPECT_EQ(row.numerics.status, CaseStatus::kPassed) << row.numerics.message;
   std::vector<std::string> protocols;
   for (const Timing& timing : row.timings) protocols.push_back(timing.protocol);
-  EXPECT_EQ(protocols, (std::vector<std::string>{"device_cold", "device_hot", "eager_cold",
-                                                 "host_enqueue", "raw_launch", "raw_launch_384"}));
-  for (std::size_t i = 0; i < 3; ++i)
+  EXPECT_EQ(protocols, (std::vector<std::string>{"graph_cold", "graph_hot", "device_cold",
+                                                 "eager_cold", "host_enqueue", "raw_launch",
+                                                 "raw_launch_384", "wall_sync", "call"}));
+  // The empty kernel takes as long as the call here.
+  for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(row.timings[i].nanoseconds.median, test::FakeDevice::kKernelNs);
-  EXPECT_GT(row.timings[3].nanoseconds.median, 0);
+    EXPECT_EQ(row.timings[i].floor_ns, test::FakeDevice::kKernelNs);
+    EXPECT_TRUE(row.timings[i].has("below_floor"));
+  }
+  EXPECT_GT(row.timings[4].nanoseconds.median, 0);
+  EXPECT_FALSE(row.timings[4].has("below_floor"));
+  EXPECT_EQ(row.limiter, "latency");
+  // Every set of the rotation in every replay: at least four caches.
+  EXPECT_GE(row.timings[0].working_set_bytes, 4.0 * (60 << 20));
+  EXPECT_EQ(row.timings[0].calls_per_sample %
+                static_cast<int>(row.timings[0].working_set_bytes / row.bytes),
+            0);
+  EXPECT_EQ(row.timings[1].working_set_bytes, row.bytes);
+}
+
+// 33 kB at 10 GB/s: 3.3 us.
+BenchReport bench_at(double ns, GraphSabotage sabotage = GraphSabotage::kNone) {
+  test::FakeDeviceOptions options;
+  options.cache_bytes = 1 << 16;
+  options.gigabytes_per_second = 10;
+  options.memory_bytes = std::int64_t{1} << 26;
+  World world(sabotage, options, ns);
+  BenchRequest request;
+  request.implementation = "cuda.toy.affine";
+  request.problems = {"affine/one x=f32[64,64] gain=f32[64]"};
+  request.protocols = {Protocol::kGraph};
+  request.warmup = 0;
+  request.iterations = 3;
+  return run_bench(request, world.platform());
+}
+
+TEST(BenchOnADevice, RooflineColumnsFollowFromTheMeasuredRoof) {
+  const BenchReport report = bench_at(12000);
+  const BenchRow& row = report.rows.at(0);
+  EXPECT_NEAR(report.roof.gigabytes_per_second, 10, 1e-6);
+  EXPECT_NEAR(report.roof.write_gigabytes_per_second, 10, 1e-6);
+  EXPECT_EQ(row.limiter, "memory");
+  EXPECT_DOUBLE_EQ(row.gigabytes_per_second, row.bytes / 12000);
+  EXPECT_NEAR(row.roof_share, row.bytes / 120000, 1e-9);
+  EXPECT_NEAR(row.roof_us, row.bytes * 1e-4, 1e-9);
+  EXPECT_DOUBLE_EQ(row.speed_of_light, row.roof_us / 12);
+  EXPECT_DOUBLE_EQ(row.intensity, row.flops / row.bytes);
+  EXPECT_TRUE(row.flags.empty()) << row.flags[0];
+  EXPECT_EQ(report.exit_code(), 0);
+}
+
+TEST(BenchOnADevice, FasterThanEveryRoofFails) {
+  const BenchReport report = bench_at(1);
+  const BenchRow& row = report.rows.at(0);
+  EXPECT_EQ(row.numerics.status, CaseStatus::kFailed);
+  EXPECT_EQ(row.numerics.reason, Reason::kImplausibleSpeed);
+  EXPECT_NE(row.numerics.message.find("GB/s"), std::string::npos);
+  EXPECT_FALSE(row.timings.empty());
+  EXPECT_EQ(report.exit_code(), 1);
+}
+
+TEST(BenchOnADevice, AnAnswerFromMemoryIsFoundAfterTiming) {
+  const BenchReport report = bench_at(12000, GraphSabotage::kRemembers);
+  const BenchRow& row = report.rows.at(0);
+  EXPECT_EQ(row.numerics.reason, Reason::kStaleReplay) << row.numerics.message;
+  EXPECT_TRUE(row.timings.empty());
+  EXPECT_EQ(report.exit_code(), 1);
 }
 
 }  // namespace

@@ -82,21 +82,27 @@ TEST(Report, ExitCodes) {
   EXPECT_EQ(counts.exit_code(), 1);
 }
 
-TEST(Report, AnImplausibleRowFailsABench) {
+TEST(Report, AFailedRowFailsABench) {
   BenchReport report;
   report.rows.resize(1);
   EXPECT_EQ(report.exit_code(), 0);
-  report.rows[0].flags = {std::string(reason_name(Reason::kImplausibleSpeed))};
+  report.rows[0].numerics.status = CaseStatus::kFailed;
   EXPECT_EQ(report.exit_code(), 1);
   report.rows[0].numerics.status = CaseStatus::kNotApplicable;
   EXPECT_EQ(report.exit_code(), 3);
 }
 
 TEST(Report, BenchShowsColdHotAndRoof) {
-  const BenchReport report = sample_bench_report();
+  BenchReport report = sample_bench_report();
+  BenchRow& row = report.rows[0];
+  row.limiter = "memory";
+  row.roof_us = 0.9;
+  row.speed_of_light = 0.9;
+  row.flags = {"not_cold"};
   EXPECT_NE(
       to_markdown(report).find(
-          "| cpu.toy.affine | affine/one x=f32[4,8] | 1.00 us +-0.0 % | - | - | 18.00 | 90 % |  |"),
+          "| cpu.toy.affine | affine/one x=f32[4,8] | 1.00 us +-0.0 % | - | - | 18.00 | 90 % | 0.000 "
+          "| 0.00 | memory | 0.90 | 90 % | not_cold |"),
       std::string::npos)
       << to_markdown(report);
   const auto json = valid(to_json(report));

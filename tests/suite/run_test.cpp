@@ -262,7 +262,10 @@ TEST(Bench, TimesOnlyWhatPassed) {
   EXPECT_GT(good.roof.gigabytes_per_second, 0.1);
   EXPECT_DOUBLE_EQ(row.roof_share, row.gigabytes_per_second / good.roof.gigabytes_per_second);
   EXPECT_EQ(good.exit_code(), 0);
+  EXPECT_EQ(row.timings[1].floor_ns, row.timings[2].nanoseconds.median);
   EXPECT_EQ(parse_protocol("call"), Protocol::kCall);
+  EXPECT_EQ(parse_protocol("graph_cold"), Protocol::kGraph);
+  EXPECT_EQ(protocol_name(Protocol::kGraph), "graph_hot");
   error_of([] { parse_protocol("devices"); }, Code::kNotFound);
 }
 

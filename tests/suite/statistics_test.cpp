@@ -2,6 +2,7 @@
 #include "kernelwright/suite/statistics.hpp"
 
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,7 +20,9 @@ TEST(Statistics, OfAFewNumbers) {
   EXPECT_EQ(s.min, 1);
   EXPECT_EQ(s.max, 100);
   EXPECT_EQ(s.median, 3.5);
+  EXPECT_DOUBLE_EQ(s.p05, 1.25);
   EXPECT_DOUBLE_EQ(s.p95, 5 + 0.75 * 95);
+  EXPECT_DOUBLE_EQ(s.iqr, 4.75 - 2.25);
   EXPECT_DOUBLE_EQ(s.mad, 1.4826 * 1.5);  // the outlier does not move it
   EXPECT_LE(s.ci_low, s.median);
   EXPECT_GE(s.ci_high, s.median);
@@ -44,6 +47,83 @@ TEST(Statistics, EqualSamplesGiveEqualIntervals) {
   EXPECT_EQ(summarize(samples).ci_low, summarize(samples).ci_low);
   const std::vector<double> constant(30, 7.0);
   EXPECT_EQ(summarize(constant).ci_half_width(), 0);
+}
+
+TEST(Statistics, TwoModesAndDriftShow) {
+  std::vector<double> two, one, drift, outlier;
+  RandomStream random(3);
+  for (int i = 0; i < 100; ++i) {
+    const double noise = random.unit();
+    one.push_back(1000 + noise);
+    two.push_back((i % 4 == 0 ? 1100 : 1000) + noise);
+    drift.push_back(1000 + i + noise);
+    outlier.push_back(i < 3 ? 5000 : 1000 + noise);
+  }
+  EXPECT_FALSE(summarize(one).bimodal);
+  EXPECT_TRUE(summarize(two).bimodal);
+  EXPECT_FALSE(summarize(drift).bimodal);
+  EXPECT_FALSE(summarize(outlier).bimodal);  // too few to be a mode
+  EXPECT_LT(summarize(one).autocorrelation, 0.3);
+  EXPECT_GT(summarize(drift).autocorrelation, 0.9);
+  EXPECT_EQ(summarize(std::vector<double>(30, 7.0)).autocorrelation, 0);
+}
+
+TEST(Sampler, WarmsUpUntilSamplesStandStill) {
+  StoppingRule rule;
+  rule.min_warm_seconds = 0.05;
+  rule.max_warm_seconds = 5;
+  rule.max_seconds = 0.05;
+  const auto start = std::chrono::steady_clock::now();
+  const Timing timing = collect_samples("graph_cold", rule, [&] {
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return since.count() < 0.15 ? 2000.0 : 1000.0;  // clocks rise
+  });
+  EXPECT_EQ(timing.nanoseconds.max, 1000);
+  EXPECT_GE(timing.seconds, 0.02);
+}
+
+struct Readings final : runtime::Monitor {
+  std::vector<runtime::DeviceReading> next;
+  runtime::DeviceReading read() override {
+    const runtime::DeviceReading reading = next.front();
+    next.erase(next.begin());
+    return reading;
+  }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
+};
+
+TEST(Sampler, FlagsWhatTheDeviceSaysAboutTheBlock) {
+  const auto flags_of = [](const runtime::DeviceReading& before,
+                           const runtime::DeviceReading& after) {
+    Readings monitor;
+    monitor.next = {before, after};
+    StoppingRule rule;
+    rule.iterations = 3;
+    return collect_samples(
+               "graph_cold", rule, [] { return 1000.0; }, &monitor)
+        .flags;
+  };
+  using Flags = std::vector<std::string>;
+  runtime::DeviceReading calm;
+  calm.sm_mhz = 1980;
+  calm.power_violation_ns = calm.thermal_violation_ns = 5;
+  calm.clock_event_reasons = 0;
+  calm.other_processes = 0;
+  EXPECT_EQ(flags_of(calm, calm), Flags{});
+  EXPECT_EQ(flags_of({}, {}), Flags{});  // a device that says nothing
+  runtime::DeviceReading after = calm;
+  after.power_violation_ns = 1e9;
+  EXPECT_EQ(flags_of(calm, after), Flags{"power_limited"});
+  after = calm;
+  after.clock_event_reasons = 0x40;
+  EXPECT_EQ(flags_of(calm, after), Flags{"thermal"});
+  after = calm;
+  after.sm_mhz = 1900;
+  EXPECT_EQ(flags_of(calm, after), Flags{"clock_drift"});
+  after = calm;
+  after.other_processes = 1;
+  EXPECT_EQ(flags_of(calm, after), Flags{"shared_gpu"});
 }
 
 TEST(Sampler, StopsWhenTheMedianIsKnown) {

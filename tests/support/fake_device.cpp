@@ -329,19 +329,28 @@ void FakeDevice::copy(void* destination, const void* source, std::int64_t bytes,
   ++calls_.copies;
   check_range(destination, bytes, "a copy");
   check_range(source, bytes, "a copy");
-  submit(stream, {&GraphNodes::copies, [=](auto&) {
+  submit(stream, {&GraphNodes::copies,
+                  [=](auto&) {
                     if (bytes > 0)
                       std::memmove(destination, source, static_cast<std::size_t>(bytes));
-                  }});
+                  },
+                  traffic_ns(2 * bytes)});
 }
 
 void FakeDevice::fill(void* destination, std::uint8_t value, std::int64_t bytes, void* stream) {
   const std::lock_guard lock(mutex_);
   ++calls_.fills;
   check_range(destination, bytes, "a fill");
-  submit(stream, {&GraphNodes::fills, [=](auto&) {
+  submit(stream, {&GraphNodes::fills,
+                  [=](auto&) {
                     if (bytes > 0) std::memset(destination, value, static_cast<std::size_t>(bytes));
-                  }});
+                  },
+                  traffic_ns(bytes)});
+}
+
+double FakeDevice::traffic_ns(std::int64_t bytes) const noexcept {
+  const double rate = options_.gigabytes_per_second;
+  return rate > 0 ? static_cast<double>(bytes) / rate : 0;
 }
 
 void* FakeDevice::create_stream() {

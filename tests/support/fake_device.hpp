@@ -25,6 +25,7 @@ struct FakeDeviceOptions {
   std::int64_t memory_bytes = std::int64_t{1} << 30;
   unsigned shared_bytes_per_block = 232448;
   std::int64_t cache_bytes = std::int64_t{60} << 20;
+  double gigabytes_per_second = 0;  // of copies and fills, each byte moved once; 0: no time
 };
 
 // Calls since construction or reset_calls(). A hit of the hot path changes `launches` alone.
@@ -120,6 +121,7 @@ class FakeDevice final : public runtime::Device {
   // Throws for a handle that is not of this device.
   StreamState& state(void* stream) const;
   void submit(void* stream, Node node);
+  double traffic_ns(std::int64_t bytes) const noexcept;
   Status launch(void* stream, Node node) noexcept;
   void check_range(const void* data, std::int64_t bytes, std::string_view what) const;
   // Invalidates the captures that `forbidden` reaches, and throws if there is one.

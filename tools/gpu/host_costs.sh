@@ -25,7 +25,7 @@ KW_CACHE_DIR=$(mktemp -d) "$tree/bin/kw_cold_start_gpu_bench" \
   'rms_norm_backward/qwen3_5 dy=bf16[64,4096] x=bf16[64,4096] weight=bf16[4096] rstd=f32[64] want_dx=true want_dweight=true' \
   >>"$out/cold_start.jsonl"
 cat "$out/cold_start.jsonl"
-"$tree/bin/kw" bench --device cuda --protocol host --output "$out/host.json" \
+"$tree/bin/kw" bench --device cuda --protocol host_enqueue --output "$out/host.json" \
   --problem "${1:-rms_norm/qwen3_5 x=bf16[16,7168] weight=bf16[7168]}"
 # The table has the slot call alone; beside it, an empty kernel with 8 and with 384 bytes of arguments.
 python3 - "$out/host.json" <<'END'

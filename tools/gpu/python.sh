@@ -21,7 +21,7 @@ for name in cuda.liger_kernel.rms_norm cuda.torch.rms_norm; do
   echo "numerics $name: exit $?"
   tail -4 "$out/$name.txt"
 done
-LD_LIBRARY_PATH=.carry/install/lib .carry/install/bin/kw bench --device cuda --protocol host \
+LD_LIBRARY_PATH=.carry/install/lib .carry/install/bin/kw bench --device cuda --protocol host_enqueue \
   --problem 'rms_norm/standard x=bf16[16,7168] weight=bf16[7168]' --output "$out/host.json" | tail -8
 python3 tools/gpu/python_costs.py --host "$out/host.json" --output "$out/costs.json" |
   tee "$out/costs.txt"

@@ -2,6 +2,7 @@
 #include "suite/support/fake_gpu.hpp"
 
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "kernelwright/suite/element.hpp"
@@ -44,6 +45,9 @@ void fill_elements(const kit::FillCfg& cfg, const kit::FillArgs& args) {
 struct Self {
   FakeDevice* device;
   GraphSabotage sabotage;
+  std::function<double()> ns;
+  std::shared_ptr<std::map<const void*, std::vector<double>>> answers =
+      std::make_shared<std::map<const void*, std::vector<double>>>();  // by output
 };
 
 void affine(const AffineArgs& args, const std::vector<double>& x, const std::vector<double>& gain,
@@ -64,13 +68,21 @@ Status launch(const void* plan, const void* raw, const LaunchFrame& frame) noexc
   const AffineArgs args = *static_cast<const AffineArgs*>(raw);
   const std::vector<double> x = suite::read_elements(args.x),
                             gain = suite::read_elements(args.gain);
-  return self.device->enqueue(frame.stream, [=, runs = std::make_shared<int>(0)] {
-    if (self.sabotage == GraphSabotage::kRunsOnce && (*runs)++ > 0) return;
-    const bool keeps = self.sabotage == GraphSabotage::kKeepsValues;
-    affine(args, keeps ? x : suite::read_elements(args.x),
-           keeps ? gain : suite::read_elements(args.gain),
-           self.sabotage == GraphSabotage::kWrongFarSlice);
-  });
+  return self.device->enqueue(
+      frame.stream,
+      [=, runs = std::make_shared<int>(0)] {
+        if (self.sabotage == GraphSabotage::kRunsOnce && (*runs)++ > 0) return;
+        std::vector<double>& answer = (*self.answers)[args.y.data];
+        if (self.sabotage == GraphSabotage::kRemembers &&
+            static_cast<std::int64_t>(answer.size()) == args.y.numel())
+          return suite::write_elements(args.y, answer);
+        const bool keeps = self.sabotage == GraphSabotage::kKeepsValues;
+        affine(args, keeps ? x : suite::read_elements(args.x),
+               keeps ? gain : suite::read_elements(args.gain),
+               self.sabotage == GraphSabotage::kWrongFarSlice);
+        if (self.sabotage == GraphSabotage::kRemembers) answer = suite::read_elements(args.y);
+      },
+      self.ns ? self.ns() : FakeDevice::kKernelNs);
 }
 
 }  // namespace
@@ -100,13 +112,13 @@ void define_suite_kernels(FakeDevice& device) {
   }
 }
 
-Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage) {
+Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage, std::function<double()> ns) {
   Implementation implementation = toy_affine(Sabotage::kNone);
   implementation.info.name = "cuda.toy.affine";
   implementation.info.device = DeviceKind::kCuda;
   implementation.info.batch_invariant = false;
   implementation.info.variants = {"one"};
-  implementation.self = new Self{&device, sabotage};  // for the life of the process
+  implementation.self = new Self{&device, sabotage, std::move(ns)};  // for the life of the process
   ImplementationFunctions& f = implementation.functions;
   f.supports = [](void*, const Problem& problem, const Hardware&) -> std::optional<Rejection> {
     if (problem.dtype("T") != DType::kF64) return std::nullopt;

@@ -2,6 +2,8 @@
 // A FakeDevice that can run the suite's own kernels, and `affine` on it.
 #pragma once
 
+#include <functional>
+
 #include "jit/support/fake_toolchain.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
 #include "support/fake_device.hpp"
@@ -17,9 +19,12 @@ enum class GraphSabotage {
   kKeepsValues,    // takes the inputs when captured, not when run
   kRunsOnce,       // a second run of a graph changes nothing
   kWrongFarSlice,  // from slice 200 on
+  kRemembers,      // the answer of the first call on an output
 };
 
-// cuda.toy.affine: work of the device's stream. `device` outlives the catalog.
-Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage);
+// cuda.toy.affine: work of the device's stream. `device` outlives the catalog. A call takes what
+// `ns` says of it; without, kKernelNs.
+Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage,
+                          std::function<double()> ns = {});
 
 }  // namespace kw::test
