@@ -20,9 +20,9 @@ namespace kw::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {list_command(),     explain_command(),    numerics_command(), bench_command(),
-          compare_command(),  replay_command(),     evidence_command(), report_command(),
-          tune_command(),     precompile_command(), cache_command(),    doctor_command(),
+  return {list_command(),    explain_command(),    numerics_command(), bench_command(),
+          compare_command(), replay_command(),     evidence_command(), report_command(),
+          tune_command(),    precompile_command(), cache_command(),    doctor_command(),
           demo_command()};
 }
 

@@ -75,6 +75,7 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
   fill_request(request, flags, builtin_catalog());
   if (!flags.fill.empty()) request.fills = {flags.fill};
   if (flags.repeats) request.repeats = *flags.repeats;
+  request.class_checks = !flags.quick;
   if (!flags.fuzz.empty()) {
     if (!flags.batch.empty() || !flags.problems.empty()) {
       fail(Code::kInvalidArgument, "--fuzz excludes --batch and --problem; give one of the three");

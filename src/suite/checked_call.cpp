@@ -71,7 +71,8 @@ bool CheckedCall::watch(std::uint8_t poison, Outputs& outputs,
   const LentScratch lent(callable_, scratch_);
   const void* const thread_state = device_.thread_state();
   const Status status = call();
-  if (device_.thread_state() != thread_state) {
+  // A thread that had none may get one: the vendor's runtime gives it this device on first use.
+  if (thread_state != nullptr && device_.thread_state() != thread_state) {
     checks_.reject("thread_state", Reason::kWrongDevice,
                    "the call leaves the thread with another current device than it had");
     return false;

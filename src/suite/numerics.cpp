@@ -43,7 +43,7 @@ class NumericsRun {
     for (std::size_t t = 0; t < targets.size(); ++t) {
       runners.push_back(std::make_unique<TargetRunner>(targets[t], request_, platform_,
                                                        request_.repeats, memory));
-      runners.back()->check_classes();
+      if (request_.class_checks) runners.back()->check_classes();
       if (!request_.fuzzing())
         problems[t] = find_problems(request_, platform_, *targets[t].operation->contract);
     }

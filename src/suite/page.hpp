@@ -40,11 +40,11 @@ struct Drawing {
   std::string caption, svg;
 };
 
-using Block = std::variant<Paragraph, PageTable, Findings, Drawing>;
+using PageBlock = std::variant<Paragraph, PageTable, Findings, Drawing>;
 
 struct Section {
   std::string title;
-  std::vector<Block> blocks;
+  std::vector<PageBlock> blocks;
   bool is_folded = false;  // long, and rarely read
   bool only_html = false;
 };

@@ -142,7 +142,7 @@ std::string page_html(const Page& page) {
       html_text(page.title), kStyle, tone_class(page.tone), html_text(page.verdict));
   for (const Section& section : page.sections) {
     std::string body;
-    for (const Block& block : section.blocks)
+    for (const PageBlock& block : section.blocks)
       body += std::visit([](const auto& each) { return block_html(each); }, block);
     if (body.empty()) continue;
     text += section.is_folded ? fmt::format("<details><summary>{}</summary>\n{}</details>\n",

@@ -54,7 +54,7 @@ std::string page_markdown(const Page& page) {
   for (const Section& section : page.sections) {
     if (section.only_html) continue;
     std::string body;
-    for (const Block& block : section.blocks)
+    for (const PageBlock& block : section.blocks)
       body += std::visit([](const auto& each) { return block_text(each); }, block);
     if (!body.empty()) text += fmt::format("## {}\n\n{}", section.title, body);
   }

@@ -39,10 +39,9 @@ Section roofs_section(const Json& roofs, const Json& floors) {
 }
 
 Section timings(const Json& cases) {
-  PageTable table{
-      {"implementation", "problem", ">cold", ">hot", ">call", ">GB/s", ">of roof", ">TFLOP/s",
-       ">flop/B", "limiter", ">roof us", ">of light", "flags"},
-      {}};
+  PageTable table{{"implementation", "problem", ">cold", ">hot", ">call", ">GB/s", ">of roof",
+                   ">TFLOP/s", ">flop/B", "limiter", ">roof us", ">of light", "flags"},
+                  {}};
   for (const Json& entry : cases) {
     if (entry.at("benchmark").empty()) continue;
     const Json& roofline = entry.at("roofline");
@@ -125,7 +124,8 @@ std::string duration_text(double ns) {
 
 std::vector<Section> bench_sections(const Json& document) {
   const Json& cases = document.at("cases");
-  return {timings(cases), roofs_section(document.at("roofs"), document.at("floors_us")), roofline(document), samples(cases)};
+  return {timings(cases), roofs_section(document.at("roofs"), document.at("floors_us")),
+          roofline(document), samples(cases)};
 }
 
 }  // namespace kw::suite

@@ -21,9 +21,8 @@ std::vector<Section> compare_sections(const Json& document) {
       interleaved ? "Blocks of both were interleaved in one process; intervals cover 99 %, and the "
                     "same is within delta."
                   : "Two runs: what is the same is wider than in one.")});
-  PageTable table{{"verdict", ">ratio", ">99 %", ">delta", ">A", ">B", "protocol", "problem",
-                   "flags"},
-                  {}};
+  PageTable table{
+      {"verdict", ">ratio", ">99 %", ">delta", ">A", ">B", "protocol", "problem", "flags"}, {}};
   PageTable missing{{"status", "reason", "problem", "message"}, {}};
   for (const Json& row : document.at("comparisons")) {
     if (!row.contains("verdict")) {

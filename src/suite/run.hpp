@@ -16,6 +16,7 @@ struct NumericsRequest : Request {
   // problem of each operation, variant and choice of dtypes.
   std::vector<std::string> fills;
   int repeats = kDefaultRepeats;
+  bool class_checks = true;  // streams, graphs, threads, soak: one case per class
   int fuzz = 0;             // random problems per target, instead of the batch
   double fuzz_seconds = 0;  // > 0: stop drawing after this long; with fuzz == 0 the only bound
   double memory_bytes = 0;  // cases that need more are skipped; 0: 60 % of what is free

@@ -30,7 +30,7 @@ numerics() { step "$1" "$2" "$kw" numerics --device cuda --quiet --output "$logs
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 sanitize() {
   step "$1" "$2" "$sanitizer" --tool "$1" --error-exitcode 86 \
-    "$kw" numerics --device cuda --quiet --batch smoke --fill normal --repeats 2
+    "$kw" numerics --device cuda --quiet --batch smoke --fill normal --repeats 2 --quick
 }
 # The sanitizer has to see a planted error (exit code 86), or its silence means nothing.
 sanitize_planted() {

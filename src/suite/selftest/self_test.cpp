@@ -32,9 +32,9 @@ Problem with_gaps(Problem problem) {
 }
 
 CaseResult run_case(const Saboteur& saboteur, Sabotage sabotage) {
-  EmulatedDevice::make_current(nullptr);
   const DeviceKind kind = saboteur.asynchronous ? DeviceKind::kCuda : DeviceKind::kCpu;
   EmulatedDevice device(kind), second(kind, 1);
+  EmulatedDevice::make_current(&second);  // what the caller had chosen
   Catalog catalog;
   add_probes(catalog, sabotage, kind);
   Platform platform{catalog, device, {}, {}};
