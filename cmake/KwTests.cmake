@@ -48,13 +48,14 @@ function(kw_add_test_support)
   endif()
 endfunction()
 
-# tests/<folder>/libraries/<name>.cpp: lib<name>.so, for tests of what the library loads by path.
+# tests/<folder>/libraries/<name>.{c,cpp}: lib/lib<name>.so of the build tree, for tests of what the
+# library loads by path.
 function(kw_add_test_libraries)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS */libraries/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS */libraries/*.cpp */libraries/*.c)
   foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
     add_library(${name} SHARED ${source})
-    target_link_libraries(${name} PRIVATE kw_options)
+    set_target_properties(${name} PROPERTIES C_STANDARD 11 CXX_STANDARD 20)
   endforeach()
 endfunction()
 
@@ -75,14 +76,6 @@ function(kw_add_test_folder folder)
     file(GLOB toys CONFIGURE_DEPENDS core/support/*.cpp)
     list(APPEND support ${toys})
   endif()
-  # support/<name>.c stands for a library that tests open: <name>.so in KW_TEST_LIBRARIES.
-  file(GLOB stand_ins CONFIGURE_DEPENDS ${folder}/support/*.c)
-  foreach(source IN LISTS stand_ins)
-    get_filename_component(name ${source} NAME_WE)
-    add_library(${name} MODULE ${source})
-    set_target_properties(${name} PROPERTIES PREFIX "" C_STANDARD 11
-      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test_libraries)
-  endforeach()
   file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
   set(kinds slow gpu isolated)
   foreach(kind IN LISTS kinds)
@@ -108,12 +101,6 @@ function(kw_add_test_folder folder)
 
   if(tests)
     kw_add_test_executable(${folder} ${stem}_tests SOURCES ${tests} ${support} LINK GTest::gtest_main)
-    foreach(source IN LISTS stand_ins)
-      get_filename_component(name ${source} NAME_WE)
-      add_dependencies(${stem}_tests ${name})
-      target_compile_definitions(${stem}_tests PRIVATE
-        KW_TEST_LIBRARIES="${CMAKE_BINARY_DIR}/test_libraries/")
-    endforeach()
     add_test(NAME ${stem} COMMAND ${stem}_tests --gtest_brief=1)
     set_tests_properties(${stem} PROPERTIES LABELS ${label} ${limits})
   endif()

@@ -25,7 +25,7 @@ std::string document_text(const Json& document);
 // Throws Error(kInvalidArgument) for text that is no report of this schema, named as `source`.
 Json parse_document(const std::string& text, const std::string& source);
 
-// What a reader sees of it; by kind, with tables of no special meaning for what it does not know.
+// What a reader sees of it.
 Page page_of(const Json& document);
 
 // A double that JSON may have had to write as text: "nan", "inf", "-inf".

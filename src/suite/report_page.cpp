@@ -130,10 +130,9 @@ Page page_of(const Json& document) {
   page.verdict = verdict_of(document, summary);
   page.tone = number_at(summary, "exit_code") == 0 ? Tone::kGood : Tone::kBad;
   page.sections.push_back(not_passed(document));
-  std::vector<Section> own = kind == "numerics"  ? numerics_sections(document)
-                             : kind == "bench"   ? bench_sections(document)
-                             : kind == "compare" ? compare_sections(document)
-                                                 : other_sections(document);
+  std::vector<Section> own = kind == "numerics" ? numerics_sections(document)
+                             : kind == "bench"  ? bench_sections(document)
+                                                : compare_sections(document);
   for (Section& section : own) page.sections.push_back(std::move(section));
   if (const Json reasons = summary.value("by_reason", Json::object()); !reasons.empty()) {
     PageTable table{{"reason", ">cases"}, {}};

@@ -12,8 +12,6 @@ namespace kw::suite {
 std::vector<Section> numerics_sections(const Json& document);
 std::vector<Section> bench_sections(const Json& document);
 std::vector<Section> compare_sections(const Json& document);
-// Every field that is not common to all reports, as the tables that its values suggest.
-std::vector<Section> other_sections(const Json& document);
 
 PageTable object_table(const Json& object, std::string title);
 // "cpu.x.y", "1.2", "true", "3 values": a value of any type in a cell.

@@ -172,7 +172,7 @@ TEST(Errors, AReportThatCannotBeWrittenCostsNoRun) {
     arguments.push_back(path);
     return arguments;
   };
-  expect_refusal(with(folder.path("report.html")), 2, {"report.html", ".json", ".md"});
+  expect_refusal(with(folder.path("report.pdf")), 2, {"report.pdf", ".json", ".md", ".html"});
   expect_refusal(with(folder.path("absent/report.json")), 4, {"absent"});
 }
 

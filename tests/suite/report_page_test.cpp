@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "kernelwright/suite/comparison.hpp"
 #include "kernelwright/suite/report_file.hpp"
 #include "suite/support/sample_report.hpp"
 #include "support/expect_error.hpp"
@@ -97,17 +98,34 @@ TEST_F(Folder, WhatIsNoReportIsRefused) {
                      [&] { convert_report(file("missing.json"), ""); });
 }
 
-TEST_F(Folder, TablesOfAnotherKindAreShownAsTheyAre) {
-  nlohmann::json report = nlohmann::json::parse(to_json(sample_bench_report()));
-  report["kind"] = "compare";
-  report["cases"] = {
-      {{"problem", "affine/one"}, {"ratio", {{"median", 1.5}}}, {"verdict", "SLOWER"}}};
-  report["summary"] = {{"slower", 1}};
-  write_whole(report.dump(), file("c.json"));
+TEST_F(Folder, AComparisonShowsItsVerdicts) {
+  CompareReport report;
+  report.header = sample_bench_report().header;
+  report.header.kind = "compare";
+  report.a = "cpu.one.affine";
+  report.b = "cpu.two.affine";
+  report.interleaved = false;
+  ComparisonRow row;
+  row.problem = "affine/one x=f32[4,8]";
+  row.protocol = "wall_cold";
+  row.a_ns = 1000;
+  row.b_ns = 1500;
+  row.result.verdict = Verdict::kSlower;
+  row.result.ratio = 0.667;
+  row.result.delta = 0.01;
+  report.rows.push_back(row);
+  row.status = CaseStatus::kFailed;
+  row.reason = Reason::kOobWrite;
+  row.message = "written outside";
+  report.rows.push_back(row);
+  write_report(report, file("c.json"));
   const std::string text = convert_report(file("c.json"), "");
-  EXPECT_TRUE(contains(text, "| problem | ratio.median | verdict |")) << text;
-  EXPECT_TRUE(contains(text, "| affine/one | 1.5 | SLOWER |")) << text;
-  EXPECT_TRUE(contains(text, "slower 1")) << text;
+  EXPECT_TRUE(contains(text, "A is cpu.one.affine, B is cpu.two.affine")) << text;
+  EXPECT_TRUE(contains(text, "| SLOWER | 0.667 |")) << text;
+  EXPECT_TRUE(contains(text, "| 1.00 us | 1.50 us | wall_cold | affine/one x=f32[4,8] |")) << text;
+  EXPECT_TRUE(contains(text, "oob_write")) << text;
+  write_report(report, file("c.html"));
+  EXPECT_TRUE(contains(read_whole(file("c.html")), "SLOWER"));
 }
 
 }  // namespace

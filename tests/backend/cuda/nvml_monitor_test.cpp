@@ -4,12 +4,20 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 namespace kw::runtime {
 namespace {
 
-constexpr const char* kLibrary = KW_TEST_LIBRARIES "fake_nvml.so";
+const std::string& library_path() {
+  static const std::string kPath =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() /
+       "lib/libfake_nvml.so")
+          .string();
+  return kPath;
+}
 
 std::string fact(const Monitor& monitor, const std::string& name) {
   for (const auto& [key, value] : monitor.facts()) {
@@ -19,7 +27,7 @@ std::string fact(const Monitor& monitor, const std::string& name) {
 }
 
 TEST(NvmlMonitor, ReadsWhatTheLibraryHas) {
-  const auto monitor = open_nvml_monitor("0000:3b:00.0", kLibrary);
+  const auto monitor = open_nvml_monitor("0000:3b:00.0", library_path().c_str());
   const DeviceReading reading = monitor->read();
   EXPECT_EQ(reading.sm_mhz, 1980);
   EXPECT_EQ(reading.memory_mhz, 3201);
@@ -37,11 +45,11 @@ TEST(NvmlMonitor, ReadsWhatTheLibraryHas) {
 }
 
 TEST(NvmlMonitor, StopsTheLibraryThatItStarted) {
-  void* library = ::dlopen(kLibrary, RTLD_NOW);
+  void* library = ::dlopen(library_path().c_str(), RTLD_NOW);
   ASSERT_NE(library, nullptr);
   const auto started = reinterpret_cast<int (*)()>(::dlsym(library, "fake_nvml_started"));
   const int before = started();
-  auto monitor = open_nvml_monitor("0000:3b:00.0", kLibrary);
+  auto monitor = open_nvml_monitor("0000:3b:00.0", library_path().c_str());
   EXPECT_EQ(started(), before + 1);
   monitor = nullptr;
   EXPECT_EQ(started(), before);
@@ -53,7 +61,7 @@ TEST(NvmlMonitor, WithoutLibraryOrDeviceTheFactsSayWhy) {
   EXPECT_FALSE(absent->read().sm_mhz);
   EXPECT_NE(fact(*absent, "nvml").find("libno-such-nvml.so.1"), std::string::npos)
       << fact(*absent, "nvml");
-  const auto elsewhere = open_nvml_monitor("0000:99:00.0", kLibrary);
+  const auto elsewhere = open_nvml_monitor("0000:99:00.0", library_path().c_str());
   EXPECT_FALSE(elsewhere->read().watts);
   EXPECT_NE(fact(*elsewhere, "nvml").find("0000:99:00.0: Not Found"), std::string::npos);
   const auto other = open_nvml_monitor("0000:3b:00.0", "libc.so.6");
