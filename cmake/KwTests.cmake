@@ -51,7 +51,7 @@ endfunction()
 # tests/<folder>/libraries/<name>.{c,cpp}: lib/lib<name>.so of the build tree, for tests of what the
 # library loads by path.
 function(kw_add_test_libraries)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS */libraries/*.cpp */libraries/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS */libraries/*.cpp */libraries/*.c */*/libraries/*.cpp */*/libraries/*.c)
   foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
     add_library(${name} SHARED ${source})

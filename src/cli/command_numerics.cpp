@@ -112,15 +112,16 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
 }  // namespace
 
 Command numerics_command() {
-  return {"numerics",
-          "whether implementations are right: oracles, contract checks, fuzz",
-          "",
-          {Flag::kOperation, Flag::kVariant, Flag::kImplementation, Flag::kProblem, Flag::kBatch,
-           Flag::kFuzz, Flag::kFill, Flag::kDtype, Flag::kSeed, Flag::kDevice, Flag::kMode,
-           Flag::kCfg, Flag::kRepeats, Flag::kSelfTest, Flag::kShard, Flag::kRevision,
-           Flag::kOutput, Flag::kJson, Flag::kQuiet},
-          true,
-          run_numerics_command};
+  return {
+      "numerics",
+      "whether implementations are right: oracles, contract checks, fuzz",
+      "",
+      {Flag::kOperation, Flag::kVariant,  Flag::kImplementation, Flag::kProblem, Flag::kBatch,
+       Flag::kFuzz,      Flag::kFill,     Flag::kDtype,          Flag::kSeed,    Flag::kDevice,
+       Flag::kMode,      Flag::kCfg,      Flag::kRepeats,        Flag::kQuick,   Flag::kSelfTest,
+       Flag::kShard,     Flag::kRevision, Flag::kOutput,         Flag::kJson,    Flag::kQuiet},
+      true,
+      run_numerics_command};
 }
 
 }  // namespace kw::cli
