@@ -17,9 +17,9 @@ struct NumericsRequest : Request {
   std::vector<std::string> fills;
   int repeats = kDefaultRepeats;
   bool class_checks = true;  // streams, graphs, threads, soak: one case per class
-  int fuzz = 0;             // random problems per target, instead of the batch
-  double fuzz_seconds = 0;  // > 0: stop drawing after this long; with fuzz == 0 the only bound
-  double memory_bytes = 0;  // cases that need more are skipped; 0: 60 % of what is free
+  int fuzz = 0;              // random problems per target, instead of the batch
+  double fuzz_seconds = 0;   // > 0: stop drawing after this long; with fuzz == 0 the only bound
+  double memory_bytes = 0;   // cases that need more are skipped; 0: 60 % of what is free
   std::function<void(const CaseResult&)> progress;  // after every case
 
   bool fuzzing() const noexcept { return fuzz > 0 || fuzz_seconds > 0; }

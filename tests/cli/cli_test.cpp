@@ -14,9 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::vector<std::string> kCommands{
-    "list",   "explain", "numerics",   "bench", "compare", "replay", "evidence",
-    "report", "tune",    "precompile", "cache", "doctor",  "demo"};
+const std::vector<std::string> kCommands{"list",   "explain",  "numerics", "bench", "compare",
+                                         "replay", "evidence", "report",   "tune",  "precompile",
+                                         "cache",  "doctor",   "demo"};
 
 void expect_words(const std::string& text, std::initializer_list<const char*> words) {
   for (const char* word : words) {

@@ -99,11 +99,10 @@ TEST(Report, BenchShowsColdHotAndRoof) {
   row.roof_us = 0.9;
   row.speed_of_light = 0.9;
   row.flags = {"not_cold"};
-  EXPECT_NE(
-      to_markdown(report).find(
-          "| cpu.toy.affine | affine/one x=f32[4,8] | 1.00 us +-0.0 % | - | - | 18.00 | 90 % | 0.000 "
-          "| 0.00 | memory | 0.90 | 90 % | not_cold |"),
-      std::string::npos)
+  EXPECT_NE(to_markdown(report).find("| cpu.toy.affine | affine/one x=f32[4,8] | 1.00 us +-0.0 % | "
+                                     "- | - | 18.00 | 90 % | 0.000 "
+                                     "| 0.00 | memory | 0.90 | 90 % | not_cold |"),
+            std::string::npos)
       << to_markdown(report);
   const auto json = valid(to_json(report));
   EXPECT_EQ(json["roofs"]["copy"]["method"], "memcpy");

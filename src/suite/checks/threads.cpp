@@ -33,6 +33,7 @@ void ClassChecks::threads() {
   std::array<std::exception_ptr, 2> errors;
   const auto work = [&](std::size_t i) {
     try {
+      if (!streams) callable_.reserve(nullptr);  // on the CPU workspace belongs to a thread
       for (int n = 0; n < kCalls; ++n) {
         set(i).produce(stream[i].handle());
         throw_if_failed(callable_.call_on(set(i).arguments(), stream[i].handle()));
