@@ -147,7 +147,9 @@ void conclude(ComparisonRow& row, const ReportRow& a, const ReportRow& b) {
   const Interval of_b = bootstrap_median(b.samples, kConfidence, kResamples);
   row.result.ratio = row.a_ns / row.b_ns;
   row.result.interval = {of_a.low / of_b.high, of_a.high / of_b.low};
-  const double noise = std::hypot(relative_noise(a.samples), relative_noise(b.samples));
+  // Not std::hypot, whose symbol is of glibc 2.35.
+  const double of_a = relative_noise(a.samples), of_b = relative_noise(b.samples);
+  const double noise = std::sqrt(of_a * of_a + of_b * of_b);
   row.result.delta = std::max(kLeastDelta, kNoises * noise);
   row.result.verdict = verdict_of(row.result.interval, row.result.delta);
   for (const ReportRow* side : {&a, &b}) {
