@@ -148,8 +148,8 @@ void conclude(ComparisonRow& row, const ReportRow& a, const ReportRow& b) {
   row.result.ratio = row.a_ns / row.b_ns;
   row.result.interval = {of_a.low / of_b.high, of_a.high / of_b.low};
   // Not std::hypot, whose symbol is of glibc 2.35.
-  const double of_a = relative_noise(a.samples), of_b = relative_noise(b.samples);
-  const double noise = std::sqrt(of_a * of_a + of_b * of_b);
+  const double noise_a = relative_noise(a.samples), noise_b = relative_noise(b.samples);
+  const double noise = std::sqrt(noise_a * noise_a + noise_b * noise_b);
   row.result.delta = std::max(kLeastDelta, kNoises * noise);
   row.result.verdict = verdict_of(row.result.interval, row.result.delta);
   for (const ReportRow* side : {&a, &b}) {
