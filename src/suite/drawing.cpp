@@ -89,12 +89,13 @@ std::string draw_strip(const std::vector<double>& samples, double median) {
   constexpr double kWidth = 180, kHeight = 26;
   constexpr std::size_t kMost = 400;  // dots; more would hide each other
   if (samples.empty()) return {};
-  const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+  const auto [first, second] = std::minmax_element(samples.begin(), samples.end());
+  const double least = *first, most = *second;
   // A single outlier must not flatten the rest: what is above twice the median sits on the edge.
-  const double high = std::max(std::min(*most, 2 * median), *least);
-  const double range = high > *least ? high - *least : 1;
+  const double high = std::max(std::min(most, 2 * median), least);
+  const double range = high > least ? high - least : 1;
   const auto y_of = [&](double value) {
-    return kHeight - 3 - std::min((value - *least) / range, 1.0) * (kHeight - 6);
+    return kHeight - 3 - std::min((value - least) / range, 1.0) * (kHeight - 6);
   };
   std::string svg = fmt::format(
       "<svg width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">"

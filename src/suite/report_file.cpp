@@ -56,7 +56,7 @@ std::string document_text(const Json& document) {
 }
 
 Json parse_document(const std::string& text, const std::string& source) {
-  const Json document = Json::parse(text, nullptr, false);
+  Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded() || !document.is_object())
     fail(Code::kInvalidArgument, "'{}' is no report: it is not a JSON object", source);
   const std::string schema = text_at(document, "schema"), kind = text_at(document, "kind");

@@ -25,7 +25,7 @@ ClassChecks::ClassChecks(const Case& spec, Callable& callable, const Platform& p
 // An earlier finding explains later ones: threads before graphs, as a plan that keeps arguments
 // spoils both; a capture before the first launch as one.
 const std::vector<ClassChecks::Entry>& ClassChecks::table() {
-  static const std::vector<Entry> kTable{
+  static const std::vector<Entry> entries{
       {"oracle", false, &ClassChecks::oracle},
       {"decisions", false, &ClassChecks::decisions},
       {"fresh", false, &ClassChecks::fresh},
@@ -43,7 +43,7 @@ const std::vector<ClassChecks::Entry>& ClassChecks::table() {
       {"wrong_arguments", false, &ClassChecks::wrong_arguments},
       {"soak", false, &ClassChecks::soak},
   };
-  return kTable;
+  return entries;
 }
 
 void ClassChecks::run() {

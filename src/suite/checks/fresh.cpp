@@ -10,6 +10,7 @@
 #include "kernelwright/suite/checks/class_checks.hpp"
 
 // Of a sanitizer's allocator, which does not tell mallinfo2().
+// NOLINTNEXTLINE(readability-identifier-naming): its name is theirs.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
 namespace kw::suite {

@@ -40,9 +40,9 @@ void AffineArgs::visit(Recorder& v) {
 }
 
 const Contract& AffineArgs::contract() {
-  static const Contract kContract =
+  static const Contract value =
       make_contract<AffineArgs>(probe_info("affine", affine_variants(), "affine_backward"));
-  return kContract;
+  return value;
 }
 
 void AffineBackwardArgs::visit(Recorder& v) {
@@ -57,9 +57,9 @@ void AffineBackwardArgs::visit(Recorder& v) {
 }
 
 const Contract& AffineBackwardArgs::contract() {
-  static const Contract kContract =
+  static const Contract value =
       make_contract<AffineBackwardArgs>(probe_info("affine_backward", affine_variants()));
-  return kContract;
+  return value;
 }
 
 void GatherArgs::visit(Recorder& v) {
@@ -71,9 +71,9 @@ void GatherArgs::visit(Recorder& v) {
 }
 
 const Contract& GatherArgs::contract() {
-  static const Contract kContract = make_contract<GatherArgs>(
+  static const Contract value = make_contract<GatherArgs>(
       probe_info("gather", {{"rows", "moves rows", ToleranceClass::kMovement}}));
-  return kContract;
+  return value;
 }
 
 void UpdateArgs::visit(Recorder& v) {
@@ -83,9 +83,9 @@ void UpdateArgs::visit(Recorder& v) {
 }
 
 const Contract& UpdateArgs::contract() {
-  static const Contract kContract = make_contract<UpdateArgs>(
+  static const Contract value = make_contract<UpdateArgs>(
       probe_info("update", {{"sum", "adds", ToleranceClass::kOneRounding}}));
-  return kContract;
+  return value;
 }
 
 Implementation probe_affine(Sabotage sabotage, DeviceKind device) {

@@ -36,7 +36,7 @@ Saboteur streamed(Sabotage sabotage, std::string_view name, std::string_view wha
 const std::vector<Saboteur>& saboteurs() {
   using enum Sabotage;
   using R = Reason;
-  static const std::vector<Saboteur> kTable{
+  static const std::vector<Saboteur> table{
       value(kZeros, "zeros", "the output is zero", {R::kNumericMismatch}),
       value(kCopyInput, "copy_input", "the output is the input", {R::kNumericMismatch}),
       value(kPermutedRows, "permuted_rows", "every row is its neighbour's", {R::kNumericMismatch}),
@@ -156,7 +156,7 @@ const std::vector<Saboteur>& saboteurs() {
       streamed(kLazyAllocates, "lazy_init", "the first launch allocates", {R::kLazyInit}),
       streamed(kFirstDevice, "wrong_device", "always works on the first device", {R::kWrongDevice}),
   };
-  return kTable;
+  return table;
 }
 
 }  // namespace kw::suite
