@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
                           {Reason::kNonfiniteMismatch},
                           "rms_norm/standard x=bf16[16,512] weight=bf16[512]",
                           Fill::kNanRow}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& plant) { return std::string(plant.param.name); });
 
 }  // namespace
 }  // namespace kw::ops::rms_norm
