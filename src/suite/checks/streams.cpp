@@ -14,6 +14,23 @@ using std::chrono::milliseconds;
 constexpr milliseconds kHoldLimit{1000};
 constexpr int kLateRounds = 16;
 
+struct HeldCall {
+  std::unique_ptr<runtime::StreamHold> hold;
+  Status status;
+};
+
+// Producer, call and consumer on `stream` while `held` is held; nothing was waited for.
+HeldCall enqueue_held(runtime::Device& device, Callable& callable, CallSet& calls, void* stream,
+                      void* held) {
+  calls.spoil(nullptr);
+  device.synchronize(nullptr);
+  HeldCall call{device.hold(held, kHoldLimit), {}};
+  calls.produce(stream);
+  call.status = callable.call_on(calls.arguments(), stream);
+  calls.consume(stream);
+  return call;
+}
+
 }  // namespace
 
 // [held][producer writes the inputs][call][consumer copies the outputs]. Work on another stream
@@ -23,13 +40,9 @@ void ClassChecks::stream() {
   CallSet& calls = set(0);
   const OwnedStream stream(device_);
   callable_.reserve(stream.handle());
-  calls.spoil(nullptr);
-  device_.synchronize(nullptr);
-  const auto hold = device_.hold(stream.handle(), kHoldLimit);
-  calls.produce(stream.handle());
-  const Status status = callable_.call_on(calls.arguments(), stream.handle());
+  const auto [hold, status] =
+      enqueue_held(device_, callable_, calls, stream.handle(), stream.handle());
   const bool waited = hold->expired();
-  calls.consume(stream.handle());
   hold->release();
   stream.synchronize();
   throw_if_failed(status);
@@ -57,12 +70,7 @@ void ClassChecks::busy_default_stream() {
   CallSet& calls = set(0);
   const OwnedStream stream(device_);
   callable_.reserve(stream.handle());
-  calls.spoil(nullptr);
-  device_.synchronize(nullptr);
-  const auto hold = device_.hold(nullptr, kHoldLimit);
-  calls.produce(stream.handle());
-  const Status status = callable_.call_on(calls.arguments(), stream.handle());
-  calls.consume(stream.handle());
+  const auto [hold, status] = enqueue_held(device_, callable_, calls, stream.handle(), nullptr);
   stream.synchronize();
   const bool waited = hold->expired();
   hold->release();
