@@ -41,6 +41,7 @@ test quick: configure
 
 check: configure
 	@tools/setup.sh check
+	@tools/fetch_clang_tidy.sh
 	@$(PYTHON) tools/check.py --build $(RELEASE) $(ARGS)
 
 format:

@@ -16,6 +16,9 @@ EMPTY_NAME = re.compile(r"\b(?:class|struct|namespace|enum)\s+\w*(?:Manager|Help
 OPEN_END = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 OUTPUT = re.compile(r"(?<![\w.>:])(?:std::|fmt::)?"
                     r"(?:cout|cerr|clog|f?printf|f?puts|print|abort|_?exit|terminate)\s*(?:\(|<<)")
+# `A() : n_(1), text_() {}`, or a line of a longer list.
+EMPTY_INIT = re.compile(r"(?:^|\)|noexcept)\s*:\s+(?:\w+\([^()]*\),\s*)*\w+\(\)\s*(?:,|\{|$)"
+                        r"|^\s+\w+_\(\)\s*(?:,|\{)")
 LIBRARY = re.compile(r"^src/(?!cli/)")
 
 
@@ -43,6 +46,8 @@ def problems(root):
         for number, line in enumerate(lines, 1):
             if EMPTY_NAME.search(line):
                 complain(number, "Manager, Helper and Utils name nothing")
+            if EMPTY_INIT.search(line):
+                complain(number, "a member that is initialised with nothing is so without being named")
             if OPEN_END.search(line):
                 complain(number, "left open")
             if LIBRARY.match(relative) and OUTPUT.search(line.split("//")[0]):

@@ -1,54 +1,47 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy 14 with .clang-tidy over the sources of src/ and examples/. What passed with the same
-contents is not looked at again."""
+"""clang-tidy of fetch_clang_tidy.sh with .clang-tidy over the sources of src/ and examples/, and what of
+our headers they include. What passed with the same contents is not looked at again."""
 
-import concurrent.futures
-import json
-import os
+import functools
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import source_tree
 
-
-def tool():
-    found = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
-    if not found:
-        raise SystemExit("clang-tidy 14 is missing: tools/setup.sh check")
-    return found
+TOOL = source_tree.ROOT / ".venv/clang-tidy/clang_tidy/data/bin/clang-tidy"
 
 
-def lint(command, build, path):
+@functools.cache
+def compiler_headers():
+    """g++'s own, to look in last: the wheel brings clang's without omp.h."""
+    return subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def version():
+    if not TOOL.is_file():
+        raise SystemExit(f"{TOOL} is missing: tools/fetch_clang_tidy.sh")
+    return subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def lint(build, path):
     """None, or the findings."""
     # The flags are g++'s, and -Werror (CI) would make errors of those that clang does not know.
-    result = subprocess.run([command, "--quiet", f"-p={build}", "--extra-arg=-Wno-error", str(path)],
-                            capture_output=True, text=True, check=False)
+    flags = ["-Wno-error", f"-idirafter{compiler_headers()}"]
+    result = subprocess.run([TOOL, "--quiet", f"-p={build}", *(f"--extra-arg={flag}" for flag in flags),
+                             str(path)], capture_output=True, text=True, check=False)
     return result.stdout.strip() or result.stderr.strip() if result.returncode else None
 
 
 def problems(root, build):
-    commands = {Path(entry["file"]): entry["command"]
-                for entry in json.loads((build / "compile_commands.json").read_text())}
-    paths = [path for path in source_tree.files(root, ["src", "examples"], (".cpp",))
-             if path in commands]
-    command, passed = tool(), source_tree.PassedBefore(build / ".cache" / "lint.json")
-    rules = source_tree.digest(root / ".clang-tidy", command)
-    keys = {path: source_tree.digest(rules, re.sub(r"\s-o\s.*", "", commands[path]),
-                                     *sorted(source_tree.closure(root, path))) for path in paths}
-    work = [path for path in paths if keys[path] not in passed]
-    print(f"lint: {len(work)} of {len(paths)} sources changed", flush=True)
-    found = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, answer in zip(work, pool.map(lambda path: lint(command, build, path), work)):
-            if answer is None:
-                passed.add(keys[path])
-            else:
-                found.append(answer)
-    passed.save()
-    return len(paths), found
+    commands = source_tree.compiled_sources(root, build)
+    rules = source_tree.digest(root / ".clang-tidy", version())
+    keys = {path: source_tree.digest(rules, re.sub(r"\s-o\s.*", "", command),
+                                     *sorted(source_tree.closure(root, path)))
+            for path, command in commands.items()}
+    return len(keys), source_tree.look(keys, lambda path: lint(build, path), build / ".cache" / "lint.json")
 
 
 if __name__ == "__main__":

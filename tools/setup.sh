@@ -9,7 +9,7 @@ packages=(make cmake ninja-build g++ ccache mold python3 libfmt-dev libyaml-cpp-
           python3-jsonschema)
 case "${1:-build}" in
   build) ;;
-  check) packages+=(clang-14 clang-format-14 clang-tidy-14 libomp-14-dev) ;;
+  check) packages+=(clang-14 clang-format-14 libomp-14-dev) ;;
   tsan) packages+=(clang-14 libclang-rt-14-dev libomp-14-dev) ;;
   *) echo "tools/setup.sh: unknown set '$1'; use build, check or tsan" >&2; exit 2 ;;
 esac

@@ -2,9 +2,11 @@
 """The repository as the checks see it: its files, their include graph, and how a check reports."""
 
 import argparse
+import concurrent.futures
 import functools
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -95,6 +97,29 @@ class PassedBefore:
         if self._file:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_text(json.dumps(sorted(self._now)))
+
+
+def compiled_sources(root, build):
+    """{path: command} of the sources of src/ and examples/ that a build tree compiles."""
+    commands = {Path(entry["file"]): entry["command"]
+                for entry in json.loads((build / "compile_commands.json").read_text())}
+    return {path: commands[path] for path in files(root, ["src", "examples"], (".cpp",))
+            if path in commands}
+
+
+def look(keys, check, cache_file, jobs=None):
+    """What `check` finds in each item of `keys` (item -> its key) that has not passed with that key. It is
+    given an item and returns None when there is nothing."""
+    passed, found = PassedBefore(cache_file), []
+    work = [item for item in keys if keys[item] not in passed]
+    with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        for item, answer in zip(work, pool.map(check, work)):
+            if answer is None:
+                passed.add(keys[item])
+            else:
+                found.append(answer)
+    passed.save()
+    return found
 
 
 def allowed(root, check):

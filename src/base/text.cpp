@@ -57,7 +57,7 @@ std::string unknown_name_message(std::string_view what, std::string_view name,
   if (const auto nearest = nearest_name(name, candidates))
     message += "; did you mean '" + *nearest + "'?";
   else
-    message += ";";
+    message += ';';
   message += candidates.empty() ? " none is known" : " known: " + join(candidates);
   return message;
 }

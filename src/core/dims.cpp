@@ -98,7 +98,7 @@ DTypeRule parse_dtype_rule(std::string_view text) {
     const std::string_view term = trim(part);
     if (const auto dtype = parse_dtype(term)) {
       rule.terms.push_back({DTypeTerm::Kind::kFixed, *dtype, {}});
-    } else if (term.starts_with("acc(") && term.ends_with(")")) {
+    } else if (term.starts_with("acc(") && term.ends_with(')')) {
       rule.terms.push_back(
           {DTypeTerm::Kind::kAccumulator, {}, std::string(term.substr(4, term.size() - 5))});
     } else if (is_identifier(term)) {

@@ -208,7 +208,7 @@ class Reader {
       normalise_layout(spec);
       rest = rest.substr(close + 1);
     }
-    if (rest.starts_with("@")) {
+    if (rest.starts_with('@')) {
       const std::size_t end = std::min(rest.find('~'), rest.size());
       const auto align = parse_integer(rest.substr(1, end - 1));
       const bool power = align && *align > 0 && *align <= 16 && (*align & (*align - 1)) == 0;
@@ -219,7 +219,7 @@ class Reader {
       spec.align = static_cast<int>(*align);
       rest = rest.substr(end);
     }
-    if (rest.starts_with("~")) {
+    if (rest.starts_with('~')) {
       spec.content = rest.substr(1);
       const bool word = !spec.content.empty() &&
                         std::all_of(spec.content.begin(), spec.content.end(), [](char c) {
@@ -247,7 +247,7 @@ class Reader {
 
   std::vector<TensorSpec> parse_list(std::string_view name, std::string_view value) const {
     std::vector<TensorSpec> list;
-    if (value.starts_with("(") && value.ends_with(")")) {
+    if (value.starts_with('(') && value.ends_with(')')) {
       const std::string_view body = value.substr(1, value.size() - 2);
       if (body.empty()) return list;
       for (const std::string& part : split(body, ';')) list.push_back(parse_tensor(name, part));

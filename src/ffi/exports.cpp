@@ -89,8 +89,7 @@ Array<Any> bind(const String& device, const Array<String>& labels) {
                                {"origin", row.origin}});
     }
     Array<Any> result{String(json.dump())};
-    for (auto& made : calls)
-      result.push_back(made == nullptr ? Any() : function_of(std::move(made)));
+    for (const auto& made : calls) result.push_back(made == nullptr ? Any() : function_of(made));
     return result;
   });
 }

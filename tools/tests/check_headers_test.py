@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_headers.py fails on a header that leans on its includer, and remembers what passed."""
 
+import json
 import unittest
 
 import planted
@@ -29,6 +30,43 @@ class CheckHeaders(planted.PlantedTree):
     def test_missing_guard(self):
         self.plant("src/base/a.hpp", "struct Twice {};\n")
         self.assert_finds(self.find(), "redefinition")
+
+    def left_to_the_build(self, sources, *compilers):
+        """Names of the headers that nothing compiles alone here, with these sources in a build tree."""
+        paths = [self.plant(name, text) for name, text in sources.items()]
+        build = self.plant("build/compile_commands.json",
+                           json.dumps([{"file": str(path)} for path in paths])).parent
+        compiled, compile_alone = [], check_headers.compile_alone
+        check_headers.compile_alone = lambda compiler, root, path: compiled.append((compiler, path.name))
+        self.addCleanup(setattr, check_headers, "compile_alone", compile_alone)
+        check_headers.problems(self.root, compilers, build=build)
+        return [each for each in ((c, p.name) for c in compilers for p in (self.root / "src").rglob("*.hpp"))
+                if each not in compiled]
+
+    def test_what_a_source_includes_first_is_left_to_it(self):
+        self.plant_header("src/base/a.hpp", "inline std::string text;\n")
+        comment = "// SPDX-License-Identifier: Apache-2.0\n\n"
+        include = '#include "kernelwright/base/a.hpp"\n'
+        first = {"src/base/a.cpp": comment + include}
+        self.assertEqual(self.left_to_the_build(first, "g++", "clang++"),
+                         [("g++", "a.hpp"), ("clang++", "a.hpp")])
+        # check_clang.py does not look at tests.
+        self.assertEqual(self.left_to_the_build({"tests/base/a_test.cpp": include}, "g++", "clang++"),
+                         [("g++", "a.hpp")])
+        for number, text in enumerate(("#include <string>\n" + include, "#define NAME 1\n" + include, "")):
+            source = {f"src/base/{number}.cpp": text}
+            self.assertEqual(self.left_to_the_build(source, "g++"), [], text)
+
+    def test_a_source_that_is_not_built_proves_nothing(self):
+        self.plant_header("src/base/a.hpp", "inline std::string text;\n")
+        self.plant("src/base/a.cpp", '#include "kernelwright/base/a.hpp"\n')
+        build = self.plant("build/compile_commands.json", "[]").parent
+        self.assert_finds(check_headers.problems(self.root, ["g++"], build=build)[1], "g++ alone")
+
+    def test_bodies_are_always_compiled_alone(self):
+        self.plant_header("src/base/a_body.hpp")
+        source = {"src/base/a.cpp": '#include "kernelwright/base/a_body.hpp"\n'}
+        self.assertEqual(self.left_to_the_build(source, "g++"), [])
 
     def test_memory_forgets_a_changed_dependency(self):
         cache = self.root / "cache.json"

@@ -35,6 +35,15 @@ class CheckStyle(planted.PlantedTree):
                                             f"class {name} {{}};\n"), "name nothing")
                 (self.root / f"src/core/{name.lower()}.cpp").unlink()
 
+    def test_members_initialised_with_nothing(self):
+        for number, text in enumerate(("A() : text() {}", "A()\n    : n_(1),\n      text_() {}",
+                                       "A() noexcept : n_(1), text_() {}")):
+            name = f"src/core/a{number}.cpp"
+            self.assert_finds(self.find(name, LICENCE + f"struct A {{ {text} }};\n"), "without being named")
+            (self.root / name).unlink()
+        self.assert_finds(self.find("src/core/b.cpp", LICENCE + "int x = a ? b : c(1, d_(), e());\n"
+                                    "int y = f(a, b());\n"))
+
     def test_left_open(self):
         mark = "TO" + "DO"
         self.assert_finds(self.find("src/core/a.cpp", LICENCE + f"// {mark}: later\n"), "left open")
