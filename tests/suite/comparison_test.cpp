@@ -17,17 +17,17 @@ using Json = nlohmann::json;
 
 constexpr const char* kProblem = "affine/one x=f32[16,64] gain=f32[64]";
 
-test::FakeDeviceOptions small_cache() {
+test::FakeDeviceOptions small_cache(double gigabytes_per_second) {
   test::FakeDeviceOptions options;
   options.cache_bytes = 1 << 12;
   options.memory_bytes = std::int64_t{1} << 27;
-  options.gigabytes_per_second = 1000;
+  options.gigabytes_per_second = gigabytes_per_second;
   return options;
 }
 
 // cuda.toy.affine and cuda.other.affine, which differ in time only.
 struct World {
-  test::FakeDevice device{small_cache()};
+  test::FakeDevice device;
   test::FakeToolchain toolchain;
   jit::SessionOptions options;
   jit::HeaderBundle headers{
@@ -37,7 +37,7 @@ struct World {
   Catalog catalog;
   double toy_ns = 10000, other_ns = 10000;
 
-  World() {
+  explicit World(double gigabytes_per_second = 1000) : device(small_cache(gigabytes_per_second)) {
     test::define_suite_kernels(device);
     options.headers = &headers;
     session = std::make_unique<jit::Session>(options);
@@ -98,6 +98,22 @@ TEST(Compare, ExitCodesFollowTheWorst) {
   EXPECT_EQ(json["comparisons"][0]["control"]["ratio"], 1);
   EXPECT_NE(to_markdown(slower).find("| SLOWER | 0.909 |"), std::string::npos)
       << to_markdown(slower);
+}
+
+// 4096 bytes of x, as many of y and 256 of gain, on a device that copies a byte in a nanosecond.
+TEST(Compare, ACopyOfAsManyBytesIsABaseline) {
+  World world(1);
+  const CompareReport report = world.compare("copy", "toy");
+  ASSERT_EQ(report.rows.size(), 1U);
+  const ComparisonRow& row = report.rows[0];
+  ASSERT_TRUE(row.compared()) << row.message;
+  EXPECT_EQ(row.a, "copy");
+  EXPECT_EQ(row.b, "cuda.toy.affine");
+  EXPECT_NEAR(row.result.ratio, 0.8448, 1e-9);
+  EXPECT_EQ(row.result.verdict, Verdict::kSlower);
+  EXPECT_EQ(report.exit_code(), 0) << "slower than the roof is no failure";
+  test::expect_error(Code::kInvalidArgument, {"'copy'", "write it first", "kw compare copy toy"},
+                     [&] { world.compare("toy", "copy"); });
 }
 
 // An empty kernel takes 1 us here; bytes of the problem over 0.1 ns are beyond every roof.
