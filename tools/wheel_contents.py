@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a wheel of kernelwright must hold, and must not: `tools/wheel_contents.py WHEEL`. One wheel
-serves every Python, so no library may refer to CPython; it runs where DESIGN 6 says (glibc 2.34)."""
+serves every Python, so no library may refer to CPython; it runs where DESIGN 6 says (glibc 2.34), which
+its tag says too, and brings what such a system may lack."""
 
 import re
 import subprocess
@@ -10,30 +11,46 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import check_symbol_floor
+
 NEEDED = ["kernelwright/__main__.py", "kernelwright/lib/libkw.so", "kernelwright/lib/libkw_ffi.so",
           "kernelwright/lib/libkw_cli.so", "kernelwright/include/kernelwright/kw.h",
           "kernelwright/include/kernelwright/core/slot.hpp",
           "kernelwright/share/kernelwright/configs/auto.yaml"]
-NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29)}
-# Third-party libraries are the distribution's builds, which ask for what its own glibc has.
-OWN = re.compile(r"libkw\w*\.so$")
+# Of a system of that tag (PEP 600's profile has more), and of the package apache-tvm-ffi.
+SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6",
+          "libpthread.so.0", "librt.so.1", "libstdc++.so.6"}
+IMPORTED_BEFORE = {"libkw_ffi.so": {"libtvm_ffi.so"}}
+TAG = "py3-none-manylinux_{}_{}_x86_64".format(*check_symbol_floor.FLOORS["GLIBC"])
 
 
 def said(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def too_new(symbols):
-    for kind, text in re.findall(r"\b(GLIBC|GLIBCXX)_([0-9.]+)", symbols):
-        if tuple(map(int, text.split("."))) > NEWEST[kind]:
-            yield f"{kind}_{text}"
+def of_library(name, path, bundled):
+    """Findings in one shared library."""
+    found = check_symbol_floor.too_new(name, symbols := said("objdump", "-T", path))
+    cpython = sorted(set(re.findall(r"\*UND\*.* (_?Py[A-Z_]\w*)", symbols)))
+    if cpython:
+        found.append(f"{name} refers to CPython: {', '.join(cpython[:5])}")
+    dynamic = said("objdump", "-p", path)
+    needed = set(re.findall(r"^\s*NEEDED\s+(\S+)", dynamic, re.MULTILINE))
+    outside = needed - bundled - SYSTEM - IMPORTED_BEFORE.get(Path(name).name, set())
+    found += [f"{name} needs {each}, which is not in the wheel, nor on every system of its tag"
+              for each in sorted(outside)]
+    paths = set(re.findall(r"^\s*(?:RUNPATH|RPATH)\s+(\S+)", dynamic, re.MULTILINE))
+    if needed & bundled and paths != {"$ORIGIN"}:
+        found.append(f"{name} looks for libraries in {', '.join(sorted(paths)) or 'no folder of its own'}; "
+                     f"$ORIGIN is where they are")
+    return found
 
 
 def problems(wheel):
     found = []
     tag = "-".join(wheel.stem.split("-")[2:])
-    if not re.fullmatch(r"py3-none-(many)?linux\w*", tag):
-        found.append(f"the tag is {tag}; without a symbol of CPython it is py3-none-linux_*")
+    if tag != TAG:
+        found.append(f"the tag is {tag}; what tools/wheel.sh makes is {TAG}")
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as folder:
         names = archive.namelist()
         found += [f"lacks {name}" for name in NEEDED if name not in names]
@@ -45,18 +62,12 @@ def problems(wheel):
         if not any("/ops/" in name and name.endswith(".py") for name in names):
             found.append("lacks the implementations in Python")
         libraries = [name for name in names if ".so" in Path(name).name]
-        contents = {}
+        bundled, contents = {Path(name).name for name in libraries}, {}
         for name in libraries:
-            path = archive.extract(name, folder)
             twin = contents.setdefault(archive.read(name), name)
             if twin != name:
                 found.append(f"{name} is {twin} again")
-            symbols = said("objdump", "-T", path)
-            cpython = sorted(set(re.findall(r"\*UND\*.* (_?Py[A-Z_]\w*)", symbols)))
-            if cpython:
-                found.append(f"{name} refers to CPython: {', '.join(cpython[:5])}")
-            if OWN.search(name):
-                found += [f"{name} needs {each}" for each in sorted(set(too_new(symbols)))]
+            found += of_library(name, archive.extract(name, folder), bundled)
     return len(libraries), found
 
 

@@ -220,6 +220,13 @@ struct RowTerms {
   }
 };
 
+constexpr WeightUse weight_use(const CudaBackwardCfg& cfg) {
+  if (!weighted(cfg.variant) || !cfg.want_dx) return WeightUse::kNone;
+  return cfg.weights == WeightsIn::kRegisters ? WeightUse::kKept
+         : cfg.weights == WeightsIn::kShared  ? WeightUse::kShared
+                                              : WeightUse::kReread;
+}
+
 // The rows that a thread works on: up to two accesses a row stay in registers, more are read again
 // when the sums are known.
 template <CudaBackwardCfg kCfg>
@@ -399,10 +406,7 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   i64 row = static_cast<i64>(cluster) * group_rows(kCfg) + mine.group;
   BackwardRows<kCfg> rows;
   rows.load(mine, args, row);
-  constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
-                             : kVectors <= 2                   ? WeightUse::kKept
-                                                               : WeightUse::kReread;
-  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
+  const Weights<Mine, weight_use(kCfg)> weights(mine, args.weight, args.weight_step);
   DweightSum<kCfg> dweight;
   dweight.clear();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
@@ -464,11 +468,8 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   // the blocks. By one thread that took more instructions than the rest of the row's path.
   constexpr int kFetchers = kCfg.aligned ? 1 : 8;
   constexpr u32 kArrivals = kCfg.aligned ? 1 : kFetchers + 2;
-  // One access a row waits for the sums in registers, more are read from the stage again: shared
-  // memory is cheaper than registers. Of unaligned rows all wait: their reads take twice the turns.
-  constexpr bool kHold = !kCfg.aligned || kVectors == 1;
-  constexpr int kHeld = kHold ? kVectors : 1;
-  constexpr int kAhead = kHold ? kStages : kStages - 1;
+  constexpr int kHeld = kCfg.hold ? kVectors : 1;
+  constexpr int kAhead = kCfg.hold ? kStages : kStages - 1;
   const auto fetch = [&](i64 head, int stage) {
     if (head >= args.rows) return;
     const u32 barrier = barriers + static_cast<u32>(stage) * 8,
@@ -525,13 +526,7 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8, kArrivals);
     fence_barriers();
   }
-  // Stages of wide rows leave no L1 cache to read weights from again; one block has registers.
-  constexpr bool kRoom =
-      kCfg.aligned && kVectors > 2 && kVectors * Mine::WeightAccess::kWords <= 16;
-  constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
-                             : kCfg.shared_weights             ? WeightUse::kShared
-                             : kVectors == 1 || kRoom          ? WeightUse::kKept
-                                                               : WeightUse::kReread;
+  constexpr WeightUse kUse = weight_use(kCfg);
   const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step,
                                     ring + kStages * 2 * kTensorBytes);
   DweightSum<kCfg> dweight;
@@ -539,7 +534,7 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   __syncthreads();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
-  constexpr bool kInRegisters = kHold || kUse == WeightUse::kKept;
+  constexpr bool kInRegisters = kCfg.hold || kUse == WeightUse::kKept;
   const auto weight_of = [&](int v, float(&weight)[kWidth]) { weights.unpack(mine, v, weight); };
   int turn = 0, stage = 0, filled = 0;
   u32 parity = 0;
@@ -564,12 +559,15 @@ inline void backward_staged(const CudaBackwardArgs& args) {
         x_held[v] = mine.read_shared(x, here, v, present);
         dy_held[v] = mine.read_shared(dy, here + kTensorBytes, v, present);
       }
-    } else if constexpr (kHold) {
-      load_staged(mine, x_held[0], here, 0, present);
-      load_staged(mine, dy_held[0], here + kTensorBytes, 0, present);
+    } else if constexpr (kCfg.hold) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        load_staged(mine, x_held[v], here, v, present);
+        load_staged(mine, dy_held[v], here + kTensorBytes, v, present);
+      }
     }
     const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
-      if constexpr (!kHold) {
+      if constexpr (!kCfg.hold) {
         load_staged(mine, x_held[0], here, v, present);
         load_staged(mine, dy_held[0], here + kTensorBytes, v, present);
       }
@@ -581,7 +579,7 @@ inline void backward_staged(const CudaBackwardArgs& args) {
                                        weight_of);
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
     }
-    // A barrier ago, all had left the stage of the turn before, with kHold that of this one.
+    // A barrier ago, all had left the stage of the turn before, with `hold` that of this one.
     if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
     if (++filled == kStages) filled = 0;
     if (filling) continue;
