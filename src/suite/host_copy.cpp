@@ -39,7 +39,10 @@ std::string_view host_copy_name(HostCopy how) noexcept {
 
 void copy_on_host(HostCopy how, std::byte* to, const std::byte* from, std::int64_t bytes,
                   int threads) noexcept {
-#pragma omp parallel for schedule(static) num_threads(threads)
+  // A thread without a piece would still be woken and waited for.
+  const std::int64_t pieces = std::max<std::int64_t>((bytes + kPiece - 1) / kPiece, 1);
+  const int used = static_cast<int>(std::min<std::int64_t>(threads, pieces));
+#pragma omp parallel for schedule(static) num_threads(used)
   for (std::int64_t at = 0; at < bytes; at += kPiece) {
     const std::int64_t piece = std::min(kPiece, bytes - at);
     if (how == HostCopy::kStreaming)
