@@ -57,11 +57,12 @@ def backward_call(link, device):
 
 
 def recorded(sig, device, function):
-    """The call of a bound slot with autograd; parameters as the slot's."""
+    """The call of a bound slot with autograd, parameters as the slot's; and the entry of autograd that
+    serves it where no output is asked for or brought along, of _signature.grouped()."""
     link = _signature.gradient(sig.operation, sig.variant)
     scope = {"_f": function, "_unpacked": _outputs.unpacked, "_present": _outputs.present,
              "_only_tensors": _only_tensors, "_grad_enabled": torch.is_grad_enabled,
-             **_outputs.names(device)}
+             **_outputs.scope(sig, "_f", device), **_outputs.scope(link.backward, "_b", device)}
 
     def bind_backward():
         scope["_b"] = backward_call(link, device)
@@ -77,7 +78,7 @@ def recorded(sig, device, function):
 
     wants, always = _order(sig)
     brought = [row["name"] for row in _outputs.rows(sig)]
-    passed = ", ".join(_inputs(sig) + [f"want_{name}" for name in wants])
+    passed = _signature.grouped(sig)
     body = [f"def call({', '.join(name for name, _ in sig.positional + sig.keywords)}):",
             f"    if not ({' is '.join(brought)} is None):",
             "        raise ValueError(_message)",
@@ -94,17 +95,11 @@ def recorded(sig, device, function):
                  f"along while gradients are recorded; leave out {', '.join(brought)}, or use "
                  f"torch.no_grad()", _transformed=torch._C._are_functorch_transforms_active)
     exec("\n".join(body), scope)  # pylint: disable=exec-used
-    return scope["call"]
+    return scope["call"], apply
 
 
 def _only_tensors(*outputs):
     return [each for each in outputs if each is not None]
-
-
-def _inputs(sig):
-    outputs = {row["name"] for row in sig.rows if row["role"] == "output"}
-    return [name for name, _ in sig.positional + sig.keywords
-            if name not in outputs and not name.startswith("want_")]
 
 
 def _order(sig):
@@ -126,12 +121,16 @@ def _forward(sig, link):
     """Everything that the backward reads is wanted."""
     wants, always = _order(sig)
     tensors, scalars = _kept(sig, link)
+    inputs, others = _signature.inputs(sig)
     made = {name: f"want_{name}" for name in wants if name not in link.saved}
-    lines = [f"def forward(ctx, {', '.join(_inputs(sig) + [f'want_{name}' for name in wants])}):",
-             *_indented(_outputs.statements(sig, "_f", made)),
-             f"    ctx.save_for_backward({', '.join(tensors)})"]
+    lines = [f"def forward(ctx, {', '.join(inputs + ['_others'] * bool(others))}):"]
+    if others:
+        lines.append(f"    {', '.join(others)}, = _others")
+    lines += _indented(_refusing(sig, made))
+    if tensors:
+        lines.append(f"    ctx.to_save = {', '.join(tensors)},")  # all that save_for_backward() does
     if scalars:
-        lines.append(f"    ctx.scalars = {', '.join(scalars)},")
+        lines.append("    ctx.others = _others")
     with_gradient = {name for kind, name in link.sources if kind == "gradient"}
     fixed = [name for name in always if name not in with_gradient]
     if wants:
@@ -148,10 +147,21 @@ def _forward(sig, link):
     return lines + [f"    return {', '.join(always)}"]
 
 
+def _refusing(sig, made):
+    """The call, where the crossing says what is wrong with arguments that have no shape."""
+    lines = _outputs.statements(sig, "_f", made)
+    if _outputs.layouts(sig) is None:
+        return lines
+    *allocations, call = lines
+    nothing = " = ".join([row["name"] for row in _outputs.rows(sig)] + ["None"])
+    return ["try:", *_indented(allocations), f"except {_outputs.UNREADABLE}:",
+            f"    {nothing}", f"    {call}", "    raise", call]
+
+
 def _backward(sig, link):
     """Gradients of the outputs in, gradients of the inputs out; variables are named as in the
     backward's contract."""
-    names, back = _inputs(sig), link.backward
+    (names, others), back = _signature.inputs(sig), link.backward
     wants, always = _order(sig)
     tensors, scalars = _kept(sig, link)
     given = {name: row["name"] for row, (kind, name) in zip(back.rows, link.sources)
@@ -164,7 +174,7 @@ def _backward(sig, link):
     if tensors:
         lines.append(f"    {', '.join(tensors)}, = ctx.saved_tensors")
     if scalars:
-        lines.append(f"    {', '.join(scalars)}, = ctx.scalars")
+        lines.append(f"    {', '.join(others)}, = ctx.others")
     lines.append("    _need = ctx.needs_input_grad")
     wanted, made = {}, {}
     for row, (kind, name) in zip(back.rows, link.sources):
@@ -177,7 +187,7 @@ def _backward(sig, link):
     results = ", ".join(made.values())
     lines += ["    if _grad_enabled():",
               f"        {results}, = _sealed(({results},), ({', '.join([*tensors, *given.values()])},))"]
-    returned = [made.get(name, "None") for name in names] + ["None"] * len(wants)
+    returned = [made.get(name, "None") for name in names] + ["None"] * bool(others)
     return lines + [f"    return {', '.join(returned)}"]
 
 

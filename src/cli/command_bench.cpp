@@ -13,6 +13,7 @@
 #include "kernelwright/ops/catalog.hpp"
 #include "kernelwright/suite/roofline.hpp"
 #include "kernelwright/suite/run.hpp"
+#include "kernelwright/suite/statistics.hpp"
 
 namespace kw::cli {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 std::string median_text(const suite::Timing* timing, bool with_interval) {
   if (timing == nullptr) return "-";
   const suite::Statistics& figures = timing->nanoseconds;
-  std::string median = duration_text(figures.median);
+  std::string median = suite::duration_text(figures.median);
   if (!with_interval) return median;
   return fmt::format("{} +-{:.1f} %", median, 100 * figures.ci_half_width());
 }
@@ -34,7 +35,7 @@ void print_roofs(const suite::BenchReport& report, const Console& console) {
       roof.read_gigabytes_per_second, roof.write_gigabytes_per_second);
   std::vector<std::string> floors;
   for (const auto& [protocol, ns] : report.floors)
-    floors.push_back(protocol + ' ' + duration_text(ns));
+    floors.push_back(protocol + ' ' + suite::duration_text(ns));
   console.out << "floors: " << join(floors) << "\n\n";
 }
 

@@ -13,6 +13,7 @@
 #include "kernelwright/ops/catalog.hpp"
 #include "kernelwright/suite/comparison.hpp"
 #include "kernelwright/suite/protocol.hpp"
+#include "kernelwright/suite/statistics.hpp"
 
 namespace kw::cli {
 namespace {
@@ -96,8 +97,8 @@ void print_rows(const suite::CompareReport& report, const Console& console) {
     table.add({Cell(suite::verdict_name(result.verdict), style_of(result.verdict)),
                fmt::format("{:.3f}", result.ratio),
                fmt::format("{:.3f} - {:.3f}", result.interval.low, result.interval.high),
-               fmt::format("{:.1f} %", 100 * result.delta), duration_text(row.a_ns),
-               duration_text(row.b_ns), row.protocol, row.problem,
+               fmt::format("{:.1f} %", 100 * result.delta), suite::duration_text(row.a_ns),
+               suite::duration_text(row.b_ns), row.protocol, row.problem,
                Cell(join(row.flags), Style::kWarning)});
   }
   if (!table.empty()) console.out << table.text(console.out_colour, 0);

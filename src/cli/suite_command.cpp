@@ -130,12 +130,6 @@ void Progress::step(const suite::CaseResult& result) {
   line_.show(fmt::format("case {}, {} wrong: {}", cases_, failures_, result.problem));
 }
 
-std::string duration_text(double ns) {
-  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
-  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
-  return fmt::format("{:.1f} ns", ns);
-}
-
 Cell status_cell(CaseStatus status) {
   const Style style = status == CaseStatus::kPassed ? Style::kGood
                       : is_wrong(status)            ? Style::kBad

@@ -49,9 +49,6 @@ class Progress {
   int cases_ = 0, failures_ = 0;
 };
 
-// "12.34 us".
-std::string duration_text(double ns);
-
 Cell status_cell(suite::CaseStatus status);
 
 // Everything wrong, one finding and one command line each, then the counts.

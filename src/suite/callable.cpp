@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "kernelwright/base/fail.hpp"
-#include "kernelwright/core/binding.hpp"
-#include "kernelwright/suite/code_identity.hpp"
 
 namespace kw::suite {
 namespace {
@@ -98,18 +96,17 @@ WorkspaceSize BoundImplementation::prepare(const Problem& problem) {
     fail(Code::kInternal, "asked for {}, but {} was prepared", implementation_.info.name,
          recipe.implementation->info.name);
   }
-  const Plan& plan = binding.build(recipe, context_.device());
+  plan_ = &binding.build(recipe, context_.device());
   specialization_ = recipe.specialization.text;
-  code_ = code_identity(implementation_, plan.describe());
   pinned_ = nullptr;
   if (!pins_.empty()) {
     // A slot would choose the Cfg itself.
     pinned_ = std::make_unique<PreparedCall>();
-    pinned_->plan = &plan;
+    pinned_->plan = plan_;
     pinned_->workspace = recipe.workspace;
     pinned_->layout = recipe.layout;
     pinned_->launch = implementation_.functions.launch;
-    pinned_->raw_plan = plan.get();
+    pinned_->raw_plan = plan_->get();
   }
   workspace_size_ = recipe.workspace;
   auto& slot = slots_[static_cast<std::size_t>(problem.variant)];

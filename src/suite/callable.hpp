@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "kernelwright/core/binding.hpp"
 #include "kernelwright/core/context.hpp"
 #include "kernelwright/core/slot.hpp"
 #include "kernelwright/runtime/device.hpp"
@@ -82,8 +83,8 @@ class BoundImplementation final : public Callable {
   bool validates() const noexcept override { return pins_.empty(); }
   // Cfg text of the last prepared problem.
   const std::string& specialization() const noexcept { return specialization_; }
-  // code_identity() of the same.
-  const std::string& code() const noexcept { return code_; }
+  // Its plan, which lives as long as this object.
+  const Plan& plan() const noexcept { return *plan_; }
 
  private:
   const Implementation& implementation_;
@@ -103,7 +104,8 @@ class BoundImplementation final : public Callable {
   OpSlot* slot_ = nullptr;                      // of the last prepared problem
   Binding* binding_ = nullptr;                  // the same
   std::unique_ptr<PreparedCall> pinned_;        // the same, with pins
-  std::string specialization_, code_;
+  const Plan* plan_ = nullptr;                  // the same
+  std::string specialization_;                  // the same
 };
 
 }  // namespace kw::suite

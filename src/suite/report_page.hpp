@@ -17,7 +17,5 @@ PageTable object_table(const Json& object, std::string title);
 // "cpu.x.y", "1.2", "true", "3 values": a value of any type in a cell.
 std::string value_text(const Json& value);
 std::string joined(const Json& strings);
-// "1.23 us".
-std::string duration_text(double ns);
 
 }  // namespace kw::suite

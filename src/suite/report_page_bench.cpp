@@ -3,6 +3,7 @@
 
 #include "kernelwright/suite/drawing.hpp"
 #include "kernelwright/suite/report_page.hpp"
+#include "kernelwright/suite/statistics.hpp"
 
 namespace kw::suite {
 namespace {
@@ -115,12 +116,6 @@ Section samples(const Json& cases) {
 }
 
 }  // namespace
-
-std::string duration_text(double ns) {
-  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
-  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
-  return fmt::format("{:.0f} ns", ns);
-}
 
 std::vector<Section> bench_sections(const Json& document) {
   const Json& cases = document.at("cases");

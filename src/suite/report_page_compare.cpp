@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "kernelwright/suite/report_page.hpp"
+#include "kernelwright/suite/statistics.hpp"
 
 namespace kw::suite {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "kernelwright/base/error.hpp"
 #include "kernelwright/suite/checks/class_checks.hpp"
+#include "kernelwright/suite/code_identity.hpp"
 #include "kernelwright/suite/slices.hpp"
 
 namespace kw::suite {
@@ -54,8 +55,6 @@ CaseResult TargetRunner::run(const Case& spec) {
   result.variant = spec.problem.variant_name();
   result.implementation = bound_.implementation().info.name;
   result.problem = problem_text(spec.problem);
-  result.specialization = bound_.specialization();
-  if (result.status == CaseStatus::kPassed) result.code = bound_.code();
   result.fill = spec.fill;
   result.seed = spec.seed;
   result.repro = repro_line(spec, how_);
@@ -97,24 +96,31 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
     const auto [status, reason] = blame(error.code(), false);
     return end(status, reason, std::string("prepare: ") + error.what());
   }
+  // The checks prepare other problems, too.
+  const std::string specialization = bound_.specialization();
+  const Plan& plan = bound_.plan();
   try {
     if (by_slices)
       judge_slices(spec, result);
     else
       result = validate(spec, bound_, scratch_, platform_.device, platform_.catalog, options_);
-    if (checks_classes_ && !by_slices) check_class(spec, result);
+    if (checks_classes_ && !by_slices) check_class(spec, specialization, result);
+    if (result.status == CaseStatus::kPassed)
+      result.code = code_identity(bound_.implementation(), plan.describe());
   } catch (const Error& error) {
     end(CaseStatus::kError, Reason::kDeviceError, error.what());
   } catch (const std::bad_alloc&) {
     end(CaseStatus::kSkipped, Reason::kOomSkipped, "host memory is short");
   }
+  result.specialization = specialization;
 }
 
-void TargetRunner::check_class(const Case& spec, CaseResult& result) {
+void TargetRunner::check_class(const Case& spec, const std::string& specialization,
+                               CaseResult& result) {
   if (result.status != CaseStatus::kPassed || spec.fill != Fill::kNormal ||
       spec.problem.rows() == 0 || class_check_bytes(spec.problem) > kClassCheckBytes)
     return;
-  if (!classes_.insert(type_signature(spec.problem) + bound_.specialization()).second) return;
+  if (!classes_.insert(type_signature(spec.problem) + specialization).second) return;
   CheckList checks;
   for (CheckResult& check : result.checks) checks.add(std::move(check));
   ClassChecks(spec, bound_, platform_, options_, checks).run();

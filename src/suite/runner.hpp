@@ -36,7 +36,7 @@ class TargetRunner {
  private:
   void judge(const Case& spec, CaseResult& result);
   void judge_slices(const Case& spec, CaseResult& result);
-  void check_class(const Case& spec, CaseResult& result);
+  void check_class(const Case& spec, const std::string& specialization, CaseResult& result);
   // Whether a call of a problem that it declines would be refused, too; runs nothing.
   bool refuses(const Problem& problem);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "kernelwright/suite/random.hpp"
 
 namespace kw::suite {
@@ -107,6 +109,12 @@ Statistics summarize(std::span<const double> samples, int resamples) {
   s.ci_low = interval.low;
   s.ci_high = interval.high;
   return s;
+}
+
+std::string duration_text(double ns) {
+  if (ns >= 1e6) return fmt::format("{:.3f} ms", ns * 1e-6);
+  if (ns >= 1e3) return fmt::format("{:.2f} us", ns * 1e-3);
+  return fmt::format("{:.1f} ns", ns);
 }
 
 }  // namespace kw::suite

@@ -40,4 +40,7 @@ Interval bootstrap(std::span<const double> values, double confidence, int resamp
 // The same of the median.
 Interval bootstrap_median(std::span<const double> values, double confidence, int resamples);
 
+// "12.34 us", "142.5 ns", "3.250 ms".
+std::string duration_text(double ns);
+
 }  // namespace kw::suite

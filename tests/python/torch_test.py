@@ -149,8 +149,41 @@ def test_no_grad_and_inference_mode(bound):
 
 def test_functorch_is_told_so(bound):
     slot, (x, w) = bound("rms_norm/standard"), inputs()
-    with pytest.raises(RuntimeError, match="functorch|setup_context"):
-        torch.func.grad(lambda a: slot(a, w.detach()).sum())(x.detach())
+    for tensor in (x, x.detach()):  # PyTorch's own words, not its assertion about whom one has to call
+        with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+            torch.func.grad(lambda a: slot(a, w.detach()).sum())(tensor)
+    with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+        torch.func.vmap(lambda a: slot(a, w))(x.detach())
+    slot(x, w).sum().backward()  # nothing of it is left
+
+
+def test_saved_tensor_hooks_see_what_is_kept(bound):
+    slot, (x, w) = bound("rms_norm/standard"), inputs()
+    packed = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t.shape) or t.clone(),
+                                                  lambda t: t):
+        y = slot(x, w)
+    assert packed == [(3, 5, 16), (16,), (3, 5)]
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.sum().backward()
+    y = slot(x, w)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("arguments, error, text", [
+    ((torch.ones(2, 8, dtype=torch.complex64, requires_grad=True), torch.ones(8)), ValueError,
+     "'x' has elements"),
+    ((torch.ones(2, 8, requires_grad=True), 3), TypeError, "'weight' .* is a tensor"),
+    ((torch.ones((), requires_grad=True), torch.ones(8)), ValueError, r"'x' has shape \[\]"),
+])
+def test_errors_while_recording(bound, arguments, error, text):
+    for wants in ({}, {"want_rstd": True}):
+        with pytest.raises(error, match=text):
+            bound("rms_norm/standard")(*arguments, **wants)
 
 
 def test_autocast_changes_nothing(bound):

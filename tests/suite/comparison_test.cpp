@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kernelwright/suite/run.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/fake_gpu.hpp"
-#include "suite/support/toy_operation.hpp"
 #include "support/expect_error.hpp"
 
 namespace kw::suite {
@@ -26,23 +26,10 @@ test::FakeDeviceOptions small_cache(double gigabytes_per_second) {
 }
 
 // cuda.toy.affine and cuda.other.affine, which differ in time only.
-struct World {
-  test::FakeDevice device;
-  test::FakeToolchain toolchain;
-  jit::SessionOptions options;
-  jit::HeaderBundle headers{
-      std::map<std::string, std::string>{{"kernelwright/kit/cuda/fill.cuh", ""}}};
-  std::unique_ptr<jit::Session> session;
-  std::shared_ptr<DeviceKernels> kernels;
-  Catalog catalog;
+struct World : test::GpuWorld {
   double toy_ns = 10000, other_ns = 10000;
 
-  explicit World(double gigabytes_per_second = 1000) : device(small_cache(gigabytes_per_second)) {
-    test::define_suite_kernels(device);
-    options.headers = &headers;
-    session = std::make_unique<jit::Session>(options);
-    kernels = std::make_shared<DeviceKernels>(device, toolchain, "fake", *session);
-    test::add_toy_operations(catalog);
+  explicit World(double gigabytes_per_second = 1000) : GpuWorld(small_cache(gigabytes_per_second)) {
     catalog.register_implementation(
         "affine", test::gpu_affine(device, test::GraphSabotage::kNone, [this] { return toy_ns; }));
     Implementation other =
@@ -59,7 +46,7 @@ struct World {
     request.problems = {kProblem};
     request.rule.pairs = kMinPairs;
     request.rule.resamples = 200;
-    return run_compare(request, {catalog, device, {}, {}, kernels});
+    return run_compare(request, platform());
   }
   ComparisonRow row(double a_ns, double b_ns) {
     toy_ns = a_ns;

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "kernelwright/suite/run.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/host_device.hpp"
-#include "suite/support/toy_operation.hpp"
 
 namespace kw::suite {
 namespace {
@@ -23,8 +23,8 @@ const std::vector<SuiteSpec>& half_excluded() {
 
 NumericsReport run(NumericsRequest request, std::vector<std::string> variants = {}) {
   Catalog catalog;
-  test::add_toy_operations(catalog);
-  Implementation narrow = test::toy_affine(test::Sabotage::kNone);
+  add_probes(catalog);
+  Implementation narrow = probe_affine(Sabotage::kNone);
   narrow.info.name = "cpu.narrow.affine";
   narrow.info.solution = "narrow";
   narrow.info.variants = std::move(variants);
@@ -100,8 +100,8 @@ TEST(Coverage, CountsTheValuesOfEveryAxis) {
 // Says no when it is asked for its domain, and yes when a call is prepared.
 TEST(Coverage, AnImplementationThatDeclinesAndYetPreparesFails) {
   Catalog catalog;
-  test::add_toy_operations(catalog);
-  Implementation fickle = test::toy_affine(test::Sabotage::kNone);
+  add_probes(catalog);
+  Implementation fickle = probe_affine(Sabotage::kNone);
   fickle.info.name = "cpu.fickle.affine";
   fickle.info.solution = "fickle";
   static int asked;

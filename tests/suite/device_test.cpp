@@ -11,9 +11,9 @@
 #include "kernelwright/suite/element.hpp"
 #include "kernelwright/suite/run.hpp"
 #include "kernelwright/suite/runner.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "kernelwright/suite/slices.hpp"
 #include "suite/support/fake_gpu.hpp"
-#include "suite/support/toy_operation.hpp"
 #include "support/expect_error.hpp"
 
 namespace kw::suite {
@@ -21,29 +21,14 @@ namespace {
 
 using test::GraphSabotage;
 
-struct World {
-  test::FakeDevice device;
-  test::FakeToolchain toolchain;
-  jit::SessionOptions options;
-  jit::HeaderBundle headers{
-      std::map<std::string, std::string>{{"kernelwright/kit/cuda/fill.cuh", ""}}};
-  std::unique_ptr<jit::Session> session;
-  std::shared_ptr<DeviceKernels> kernels;
-  Catalog catalog;
-
+struct World : test::GpuWorld {
   explicit World(GraphSabotage sabotage = GraphSabotage::kNone,
                  const test::FakeDeviceOptions& device_options = {},
                  double ns = test::FakeDevice::kKernelNs)
-      : device(device_options) {
-    test::define_suite_kernels(device);
-    options.headers = &headers;
-    session = std::make_unique<jit::Session>(options);
-    kernels = std::make_shared<DeviceKernels>(device, toolchain, "fake", *session);
-    test::add_toy_operations(catalog);
+      : GpuWorld(device_options) {
     catalog.register_implementation("affine",
                                     test::gpu_affine(device, sabotage, [ns] { return ns; }));
   }
-  Platform platform() { return {catalog, device, {}, {}, kernels}; }
   Case spec(const std::string& text, Fill fill = Fill::kNormal) {
     return {parse_problem(text, catalog), fill, 3};
   }
@@ -110,8 +95,8 @@ TEST(BufferSets, AreFilledOnceAndComparedOnTheDevice) {
   World world;
   const Case spec = world.spec("affine/one x=bf16[9,33] gain=bf16[33]");
   BufferSets sets(spec, 3, world.platform());
-  const auto& first = *static_cast<const test::AffineArgs*>(sets.arguments(0).data());
-  const auto& last = *static_cast<const test::AffineArgs*>(sets.arguments(2).data());
+  const auto& first = *static_cast<const AffineArgs*>(sets.arguments(0).data());
+  const auto& last = *static_cast<const AffineArgs*>(sets.arguments(2).data());
   EXPECT_EQ(read_elements(first.x), read_elements(last.x));
   EXPECT_NE(first.x.data, last.x.data);
   EXPECT_TRUE(sets.outputs_agree());

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "kernelwright/suite/selftest/probe_kernels.hpp"
-#include "suite/support/toy_operation.hpp"
 #include "support/expect_error.hpp"
 
 namespace kw::suite {
@@ -13,7 +13,7 @@ namespace {
 
 TEST(Differences, AgreeWithARightBackward) {
   Catalog catalog;
-  test::add_toy_operations(catalog);
+  add_probes(catalog);
   const Problem problem = parse_problem(
       "affine_backward/one dy=bf16[3,8] x=bf16[3,8] gain=bf16[8] total=f32[8]", catalog);
   const auto checks = check_gradients(problem, catalog, 1);
@@ -50,7 +50,7 @@ TEST(Differences, SeeAWrongOracle) {
 
 TEST(Differences, NeedAPair) {
   Catalog catalog;
-  test::add_toy_operations(catalog);
+  add_probes(catalog);
   test::expect_error(Code::kInvalidArgument, {"affine", "backward of no operation"}, [&] {
     check_gradients(parse_problem("affine/one x=f32[2,8] gain=f32[8]", catalog), catalog, 1);
   });

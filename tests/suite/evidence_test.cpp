@@ -8,8 +8,8 @@
 
 #include "kernelwright/suite/code_identity.hpp"
 #include "kernelwright/suite/report_file.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/host_device.hpp"
-#include "suite/support/toy_operation.hpp"
 
 namespace kw::suite {
 namespace {
@@ -23,10 +23,9 @@ const std::vector<SuiteSpec>& suites() {
   return all;
 }
 
-std::vector<Evidence> evidence_from(NumericsRequest request,
-                                    test::Sabotage sabotage = test::Sabotage::kNone) {
+std::vector<Evidence> evidence_from(NumericsRequest request, Sabotage sabotage = Sabotage::kNone) {
   Catalog catalog;
-  test::add_toy_operations(catalog, sabotage);
+  add_probes(catalog, sabotage);
   test::HostDevice device;
   request.implementation = "cpu.toy.affine";
   const Platform platform{catalog, device, suites(), {}};
@@ -53,7 +52,7 @@ TEST(Evidence, IsOfAWholeBatchThatPassed) {
 
 TEST(Evidence, NothingLessProves) {
   EXPECT_TRUE(evidence_from({}).empty());  // smoke
-  EXPECT_TRUE(evidence_from(whole_batch(), test::Sabotage::kZeros).empty());
+  EXPECT_TRUE(evidence_from(whole_batch(), Sabotage::kZeros).empty());
   const auto changed = [](auto change) {
     NumericsRequest request = whole_batch();
     change(request);
@@ -70,7 +69,7 @@ TEST(Evidence, NothingLessProves) {
 }
 
 TEST(Evidence, CodeIsTheCompiledSourceOrTheLibrary) {
-  const Implementation toy = test::toy_affine(test::Sabotage::kNone);
+  const Implementation toy = probe_affine(Sabotage::kNone);
   const std::string one = code_identity(toy, {{"source_digest", "ab"}});
   EXPECT_TRUE(one.starts_with("source:"));
   EXPECT_EQ(one, code_identity(toy, {{"key", "x"}, {"source_digest", "ab"}}));

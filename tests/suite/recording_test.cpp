@@ -8,22 +8,20 @@
 #include <nlohmann/json.hpp>
 
 #include "kernelwright/suite/report_file.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/host_device.hpp"
-#include "suite/support/toy_operation.hpp"
 #include "support/expect_error.hpp"
 #include "support/report_schema.hpp"
 
 namespace kw::suite {
 namespace {
 
-using test::Sabotage;
-
 struct World {
   Catalog catalog;
   test::HostDevice device;
   Platform platform{catalog, device, {}, {}};
 
-  explicit World(Sabotage sabotage) { test::add_toy_operations(catalog, sabotage); }
+  explicit World(Sabotage sabotage) { add_probes(catalog, sabotage); }
 };
 
 class Recording : public testing::Test {

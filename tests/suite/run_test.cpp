@@ -2,17 +2,18 @@
 // Requests to reports: batches, filters, fuzz, overrides, exit codes, and what bench times.
 #include "kernelwright/suite/run.hpp"
 
+#include <algorithm>
+
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "kernelwright/base/error.hpp"
 #include "kernelwright/suite/fuzz.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/host_device.hpp"
-#include "suite/support/toy_operation.hpp"
 
 namespace kw::suite {
 namespace {
-
-using test::Sabotage;
 
 const std::vector<SuiteSpec>& suites() {
   static const std::vector<SuiteSpec> all{
@@ -42,9 +43,7 @@ struct World {
   test::HostDevice device;
   Platform platform{catalog, device, legal_suites(), {}};
 
-  explicit World(Sabotage sabotage = Sabotage::kNone) {
-    test::add_toy_operations(catalog, sabotage);
-  }
+  explicit World(Sabotage sabotage = Sabotage::kNone) { add_probes(catalog, sabotage); }
 };
 
 NumericsRequest toy_request() {
@@ -76,6 +75,39 @@ TEST(Numerics, ABatchRunsNormalEverywhereAndTheCatalogueOncePerTypes) {
   EXPECT_EQ(report.counts().passed, 3 * 12 + 2);
   EXPECT_EQ(seen, report.counts().total());
   EXPECT_EQ(report.header.kind, "numerics");
+}
+
+// The checks of a case also prepare prefixes of it, and those of the case before are the last that
+// were prepared when one is declined.
+TEST(Numerics, ACaseNamesTheCfgOfItsOwnProblem) {
+  World world;
+  Implementation by_rows = probe_affine(Sabotage::kNone);
+  by_rows.info.name = "cpu.by_rows.affine";
+  by_rows.info.solution = "by_rows";
+  by_rows.functions.choose = [](void*, const Problem& problem, const Hardware&, const CfgPins&) {
+    return Specialization{fmt::format("{} rows", problem.rows()),
+                          std::make_shared<const int>(problem.variant)};
+  };
+  world.catalog.register_implementation("affine", by_rows);
+  NumericsRequest request;
+  request.implementation = "cpu.by_rows.affine";
+  request.fills = {"normal"};
+  request.problems = {"affine/one x=f32[9,8] gain=f32[8]", "affine/one x=f64[4,8] gain=f64[8]",
+                      "affine/one x=f32[5,8] gain=f32[8]"};
+  const NumericsReport report = run_numerics(request, world.platform);
+  ASSERT_EQ(report.cases.size(), 3U);
+  EXPECT_EQ(report.cases[0].specialization, "9 rows");
+  EXPECT_FALSE(report.cases[0].code.empty());
+  EXPECT_EQ(report.cases[1].status, CaseStatus::kNotApplicable);
+  EXPECT_EQ(report.cases[1].specialization, "");
+  EXPECT_EQ(report.cases[1].code, "");
+  EXPECT_EQ(report.cases[2].specialization, "5 rows");
+  for (const int with_class_checks : {0, 2}) {  // of a class each
+    const auto& checks = report.cases[with_class_checks].checks;
+    EXPECT_TRUE(std::any_of(checks.begin(), checks.end(), [](const CheckResult& check) {
+      return check.name == "decisions";
+    })) << with_class_checks;
+  }
 }
 
 TEST(Numerics, BatchesIncludeTheSmallerOnes) {
@@ -178,7 +210,7 @@ TEST(Numerics, AnOverrideThatWouldRunSomethingElseIsRefused) {
 
 TEST(Fuzz, DrawsAreLegalRepeatableAndVaried) {
   World world;
-  const ProblemFuzzer fuzzer(test::AffineArgs::contract(), {});
+  const ProblemFuzzer fuzzer(AffineArgs::contract(), {});
   int legal = 0, strided = 0, empty = 0, misaligned = 0, optional = 0, two = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const auto spec = fuzz_case(fuzzer, seed);

@@ -142,6 +142,12 @@ TEST(Sampler, StopsWhenTheMedianIsKnown) {
   EXPECT_GE(timing.nanoseconds.count, rule.min_samples);
 }
 
+TEST(Statistics, WriteDurationsInTheirUnit) {
+  EXPECT_EQ(duration_text(142.54), "142.5 ns");
+  EXPECT_EQ(duration_text(12344), "12.34 us");
+  EXPECT_EQ(duration_text(3.25e6), "3.250 ms");
+}
+
 TEST(Sampler, GroupsShortCallsAndObeysTime) {
   StoppingRule rule;
   rule.confidence = 0;

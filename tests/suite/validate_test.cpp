@@ -11,19 +11,14 @@
 #include "kernelwright/suite/checks/page_guard.hpp"
 #include "kernelwright/suite/inputs.hpp"
 #include "kernelwright/suite/runner.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/host_device.hpp"
-#include "suite/support/toy_operation.hpp"
 
-namespace kw::test {
+namespace kw::suite {
 
 void PrintTo(Sabotage sabotage, std::ostream* out) { *out << static_cast<int>(sabotage); }
 
-}  // namespace kw::test
-
-namespace kw::suite {
 namespace {
-
-using test::Sabotage;
 
 constexpr const char* kPlain = "affine/one x=bf16[16,64] gain=bf16[64] want_total=true";
 
@@ -37,7 +32,7 @@ struct Bench {
 
   explicit Bench(Sabotage sabotage = Sabotage::kNone,
                  std::string implementation = "cpu.toy.affine") {
-    test::add_toy_operations(catalog, sabotage);
+    add_probes(catalog, sabotage);
     const auto [operation, entry] = catalog.find_implementation(implementation);
     runner = std::make_unique<TargetRunner>(Target{operation, entry}, request, platform, 5, 1e9);
   }

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 import kernelwright as kw
-from kernelwright import _library, _outputs
+from kernelwright import _library, _outputs, _signature
 
 NOTHING = "testing.nop"  # of TVM FFI
 
@@ -83,7 +83,8 @@ def parts_of(t, device):
     import tvm_ffi
     raw = _library.ffi()["call"]("rms_norm", "standard", device)
     raw.release_gil = device != "cuda"
-    empty = _outputs.names(device)["_empty"]
+    made = _outputs.scope(_signature.signature("rms_norm", "standard"), "_f", device)
+    layouts, empty = made["_layouts_f"], made["_fast"]
     x, w, y, xg, wg = t.x, t.w, t.y, t.xg, t.wg
     rstd = torch.empty(x.shape[:-1], device=x.device)
 
@@ -111,7 +112,8 @@ def parts_of(t, device):
         "torch.empty_like(x)": lambda: torch.empty_like(x),
         "torch.empty(shape, dtype, device)": lambda: torch.empty(x.shape, dtype=x.dtype,
                                                                  device=x.device),
-        "the slot's own allocation of y": lambda: empty(x, (*x.shape,), x.dtype),
+        "y's and rstd's layout, looked up": lambda: layouts[x.shape, x.dtype],
+        "the slot's own allocation of y": lambda: empty(*layouts[x.shape, x.dtype][0]),
         "the crossing, y brought along": lambda: raw(x, w, y, False, 1e-6),
         "the crossing, y and rstd brought along": lambda: raw(x, w, y, rstd, 1e-6),
         "the crossing, y allocated by TVM FFI": lambda: raw(x, w, None, False, 1e-6),

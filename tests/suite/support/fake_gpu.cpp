@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "kernelwright/suite/element.hpp"
-#include "suite/support/toy_operation.hpp"
+#include "kernelwright/suite/selftest/probe.hpp"
 
 namespace kw::test {
 namespace {
@@ -50,8 +50,8 @@ struct Self {
       std::make_shared<std::map<const void*, std::vector<double>>>();  // by output
 };
 
-void affine(const AffineArgs& args, const std::vector<double>& x, const std::vector<double>& gain,
-            bool wrong_far) {
+void affine(const suite::AffineArgs& args, const std::vector<double>& x,
+            const std::vector<double>& gain, bool wrong_far) {
   std::vector<double> y(x.size()), total(gain.size(), 0.0);
   for (std::size_t i = 0; i < x.size(); ++i) {
     y[i] = static_cast<float>(x[i]) * static_cast<float>(gain[i % gain.size()]) +
@@ -65,7 +65,7 @@ void affine(const AffineArgs& args, const std::vector<double>& x, const std::vec
 
 Status launch(const void* plan, const void* raw, const LaunchFrame& frame) noexcept {
   const Self self = *static_cast<const Self*>(plan);
-  const AffineArgs args = *static_cast<const AffineArgs*>(raw);
+  const suite::AffineArgs args = *static_cast<const suite::AffineArgs*>(raw);
   const std::vector<double> x = suite::read_elements(args.x),
                             gain = suite::read_elements(args.gain);
   return self.device->enqueue(
@@ -113,7 +113,7 @@ void define_suite_kernels(FakeDevice& device) {
 }
 
 Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage, std::function<double()> ns) {
-  Implementation implementation = toy_affine(Sabotage::kNone);
+  Implementation implementation = suite::probe_affine(suite::Sabotage::kNone);
   implementation.info.name = "cuda.toy.affine";
   implementation.info.device = DeviceKind::kCuda;
   implementation.info.batch_invariant = false;
@@ -131,6 +131,17 @@ Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage, std::funct
   f.launch = launch;
   f.destroy = [](void* plan) noexcept { delete static_cast<Self*>(plan); };
   return implementation;
+}
+
+GpuWorld::GpuWorld(const FakeDeviceOptions& options)
+    : device(options),
+      headers(std::map<std::string, std::string>{{"kernelwright/kit/cuda/fill.cuh", ""}}) {
+  define_suite_kernels(device);
+  jit::SessionOptions session_options;
+  session_options.headers = &headers;
+  session = std::make_unique<jit::Session>(session_options);
+  kernels = std::make_shared<suite::DeviceKernels>(device, toolchain, "fake", *session);
+  suite::add_probes(catalog);
 }
 
 }  // namespace kw::test

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FakeDevice that can run the suite's own kernels, and `affine` on it.
+// A FakeDevice that can run the suite's own kernels, and `affine` on it; with a catalog, a
+// platform.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "jit/support/fake_toolchain.hpp"
+#include "kernelwright/core/catalog.hpp"
+#include "kernelwright/jit/plan.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
+#include "kernelwright/suite/request.hpp"
 #include "support/fake_device.hpp"
 
 namespace kw::test {
@@ -26,5 +31,18 @@ enum class GraphSabotage {
 // `ns` says of it; without, kKernelNs.
 Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage,
                           std::function<double()> ns = {});
+
+// The self-test's operations and such a device, for tests to add implementations to.
+struct GpuWorld {
+  FakeDevice device;
+  FakeToolchain toolchain;
+  jit::HeaderBundle headers;
+  std::unique_ptr<jit::Session> session;
+  std::shared_ptr<suite::DeviceKernels> kernels;
+  Catalog catalog;
+
+  explicit GpuWorld(const FakeDeviceOptions& options = {});
+  suite::Platform platform() { return {catalog, device, {}, {}, kernels}; }
+};
 
 }  // namespace kw::test
