@@ -4,7 +4,7 @@
 calls, the device idle before each round, all ways taking turns. With --host, a report of
 `kw bench --protocol host`, the raw launch and the C++ slot stand above them. Needs PyTorch and the
 package (tools/gpu/python.sh); Liger's row needs its wheel. `--device cpu` serves development: minima
-of many short rounds, since no machine of ours is idle."""
+of many short rounds in the thread's own time, since no machine of ours is idle."""
 
 import argparse
 import json
@@ -27,16 +27,17 @@ class Clock:
         self.rounds, self.calls = (15, 200) if on_gpu else (200, 25)
         self.drain = torch.cuda.synchronize if on_gpu else lambda: None
         self.summary = statistics.median if on_gpu else min
+        self.now = time.perf_counter_ns if on_gpu else time.thread_time_ns
 
     def take_turns(self, ways):
         times = {name: [] for name in ways}
         for _ in range(self.rounds + 2):
             for name, function in ways.items():
                 self.drain()
-                begin = time.perf_counter_ns()
+                begin = self.now()
                 for _ in range(self.calls):
                     function()
-                times[name].append((time.perf_counter_ns() - begin) / self.calls / 1e3)
+                times[name].append((self.now() - begin) / self.calls / 1e3)
         return {name: self.summary(values[2:]) for name, values in times.items()}
 
 
