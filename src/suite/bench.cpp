@@ -16,7 +16,6 @@
 namespace kw::suite {
 namespace {
 
-constexpr int kManyArgumentBytes = 384;
 constexpr double kWholeBytes = 1e9;    // of host memory: what is larger is judged by slices
 constexpr double kJudgedBytes = 25e7;  // the same of a timed call that is judged again
 constexpr std::uint64_t kOtherSeed = 0x51ed270b;
@@ -126,10 +125,6 @@ class BenchRun {
         continue;
       }
       for (Timing& timing : timer_.time(protocol, work)) row.timings.push_back(std::move(timing));
-      if (protocol != Protocol::kHostEnqueue || platform_.kernels == nullptr) continue;
-      row.timings.push_back(timer_.time_raw_launch("raw_launch", 8, stream.handle()));
-      row.timings.push_back(
-          timer_.time_raw_launch("raw_launch_384", kManyArgumentBytes, stream.handle()));
     }
     if (judge_again(runner, spec, sets, stream.handle(), row)) conclude(row);
   }

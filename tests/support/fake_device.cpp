@@ -6,6 +6,7 @@
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/runtime/raw_launches.hpp"
 
 namespace kw::test {
 
@@ -60,7 +61,7 @@ class FakeEvent final : public Event {
   std::shared_ptr<std::optional<double>> time_;
 };
 
-class FakeGraph final : public Graph {
+class FakeGraph final : public Graph, public runtime::RawLaunches {
  public:
   FakeGraph(FakeDevice& device, std::vector<FakeDevice::Node> nodes)
       : device_(device),
@@ -77,6 +78,12 @@ class FakeGraph final : public Graph {
     GraphNodes count;
     for (const auto& node : *nodes_) ++(count.*node.kind);
     return count;
+  }
+  std::unique_ptr<ThreadScope> make_current() override { return nullptr; }
+  bool launch_kernels(void* stream) override {
+    if (nodes().kernels != nodes().total()) return false;
+    launch(stream);
+    return true;
   }
 
  private:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times what else computes rms_norm on this GPU, as `kw bench` times ours: device time of CUDA graph
 replays over rotated buffers of at least four L2 caches, random bf16 data, medians. Forward, forward
-with backward and a copy of 1 GiB take turns, so that the copy is the roof of that very process.
+with backward and a copy of 1 GiB by a kernel (PyTorch's copy_ takes a copy engine, which is slower)
+take turns, so that the copy is the roof of that very process.
 
   rms_norm_peers.py                       every peer, each in a process of its own: a line of JSON each
   rms_norm_peers.py WHO                   torch, compile, liger, or ours through its Python slot
@@ -93,7 +94,7 @@ def measure(who, rows, hidden):
         return torch.autograd.grad(function(x, weight), (x, weight), dy)
 
     repeats = -(-16 // count)
-    ways = {"copy": graph_of([lambda: wide[1].copy_(wide[0])] * COPIES),
+    ways = {"copy": graph_of([lambda: torch.neg(wide[0], out=wide[1])] * COPIES),
             "forward": graph_of([lambda x=x: forward(x) for x, _ in sets] * repeats),
             "both": graph_of([lambda x=x, dy=dy: both(x, dy) for x, dy in sets] * repeats)}
     deadline = time.monotonic() + WARM_SECONDS

@@ -45,14 +45,11 @@ compete() {
   device "$name" 25 "$problem" -- "${@/#/--cfg=}"
 }
 row=$(backward bf16 16384,7168)
-compete 7168_held "$row" hold=true
-compete 7168_held_shared "$row" hold=true weights=shared
-compete 7168_shared "$row" weights=shared
-compete 7168_memory "$row" weights=memory
-compete 7168_896x1_s7 "$row" hold=true threads_per_row=896 rows_per_block=1 stages=7
-compete 7168_two_blocks "$row" rows_per_block=1 min_blocks=2 partials=264
-compete 4096_s6 "$(backward bf16 16384,4096)" stages=6
-compete f32_4096_held "$(backward f32 8192,4096)" stages=3 hold=true
+compete 7168_filled_by_turns "$row" fill_first=false
+compete 7168_weights_kept "$row" weights=registers
+compete 7168_896x1 "$row" threads_per_row=896 rows_per_block=1 hold=true fill_first=false weights=registers
+compete 4096_s4 "$(backward bf16 16384,4096)" stages=4
+compete f32_4096_staged "$(backward f32 8192,4096)" stages=3 fill_first=true weights=memory
 compete f32_4096 "$(backward f32 8192,4096)"
 
 if [ "$mode" = wide ]; then
@@ -72,7 +69,7 @@ python3 -m pip install -q --no-index --no-deps --no-compile --no-cache-dir --tar
 step peers 220 env PYTHONPATH="$PWD/.carry/python:$site" PYTHONDONTWRITEBYTECODE=1 \
   python3 tools/gpu/rms_norm_peers.py
 echo
-grep -hE '"cache"|empties|^(raw_launch|host_enqueue)' "$logs/host_costs.log" | cut -c1-420
+grep -hE '"cache"|empties|^(raw_launch|host_enqueue|over_raw)' "$logs/host_costs.log" | cut -c1-420
 grep -h '"who"' "$logs/peers.log"
 report
 status=$?

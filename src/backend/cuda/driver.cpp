@@ -82,6 +82,8 @@ void find_all(Driver& d, Symbols& symbols) {
   symbols.need(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   symbols.need(d.launch, "cuLaunchKernelEx");
   symbols.optional(d.device_bus_address, "cuDeviceGetPCIBusId");
+  symbols.optional(d.kernel_node, "cuGraphKernelNodeGetParams_v2");
+  symbols.optional(d.kernel_node_attribute, "cuGraphKernelNodeGetAttribute");
   symbols.optional(d.function_load, "cuFuncLoad");
   symbols.optional(d.module_function_count, "cuModuleGetFunctionCount");
   symbols.optional(d.module_functions, "cuModuleEnumerateFunctions");

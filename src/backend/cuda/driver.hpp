@@ -54,6 +54,17 @@ struct LaunchAttribute {
 };
 static_assert(sizeof(LaunchAttribute) == 72);
 
+// Of a kernel node; `parameters` are the graph's.
+struct KernelNode {
+  FunctionHandle function;
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+  void *kernel, *context;
+};
+static_assert(sizeof(KernelNode) == 72);
+
 struct LaunchConfig {
   unsigned grid[3], block[3];
   unsigned shared_bytes;
@@ -110,6 +121,8 @@ struct Driver {
   Result (*graph_destroy)(GraphHandle);
   Result (*graph_nodes)(GraphHandle, NodeHandle*, std::size_t*);
   Result (*node_type)(NodeHandle, int*);
+  Result (*kernel_node)(NodeHandle, KernelNode*);                    // optional
+  Result (*kernel_node_attribute)(NodeHandle, int id, void* value);  // optional
 
   Result (*module_load)(ModuleHandle*, const void*);
   Result (*module_unload)(ModuleHandle);

@@ -136,6 +136,7 @@ struct CudaBackwardCfg {
   int unroll = 1;
   int stages = 0;  // rows of x and dy that are copied ahead into shared memory; 0: read by threads
   bool hold = false;  // with stages: rows wait for their sums in registers; else are read again
+  bool fill_first = false;  // with stages: the first are filled before the loop, not by turns of it
   WeightsIn weights = WeightsIn::kRegisters;  // kShared wants stages
   bool prefetch =
       false;  // without stages: the next rows are read before the present ones are summed
@@ -166,6 +167,7 @@ struct CudaBackwardCfg {
     v("unroll", self.unroll);
     v("stages", self.stages);
     v("hold", self.hold);
+    v("fill_first", self.fill_first);
     v("weights", self.weights, kWeightsInNames);
     v("prefetch", self.prefetch);
     v("min_blocks", self.min_blocks);
@@ -393,7 +395,7 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   if (cfg.weights == WeightsIn::kRegisters && !cfg.reload && weight_registers(cfg) > 16) {
     return "the weights do not fit in registers";
   }
-  if (cfg.hold && cfg.stages == 0) return "hold wants stages";
+  if ((cfg.hold || cfg.fill_first) && cfg.stages == 0) return "hold and fill_first want stages";
   if (cfg.stages == 0) {
     const int rows = cfg.prefetch ? 2 * cfg.unroll : cfg.unroll;
     if (!cfg.reload && row_registers(cfg) * rows > 32) return "the rows do not fit in registers";
@@ -403,7 +405,9 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
     return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
   if (!cfg.unit_stride) return "stages need columns without stride";
-  if (!cfg.hold && !cfg.aligned) return "unaligned rows in stages are held: a read takes two turns";
+  if (!cfg.aligned && (!cfg.hold || cfg.fill_first)) {
+    return "unaligned rows in stages are held, for a read takes two turns, and filled by the loop";
+  }
   if (block_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
   return nullptr;
 }

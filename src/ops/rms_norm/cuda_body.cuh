@@ -479,7 +479,9 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes
                       : left > 0                  ? static_cast<u32>(left) * sizeof(T)
                                                   : 0;
-    const int count = args.rows - head < kRows ? static_cast<int>(args.rows - head) : kRows;
+    const int count = kRows == 1                 ? 1  // a loop less to compile
+                      : args.rows - head < kRows ? static_cast<int>(args.rows - head)
+                                                 : kRows;
     if constexpr (kCfg.aligned) {
       expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
       if (bytes == 0) return;
@@ -526,6 +528,12 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8, kArrivals);
     fence_barriers();
   }
+  if constexpr (kCfg.fill_first) {
+    if (threadIdx.x < kFetchers) {
+#pragma unroll 1
+      for (int i = 0; i < kAhead; ++i) fetch(start + i * pace, i);
+    }
+  }
   constexpr WeightUse kUse = weight_use(kCfg);
   const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step,
                                     ring + kStages * 2 * kTensorBytes);
@@ -538,10 +546,13 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   const auto weight_of = [&](int v, float(&weight)[kWidth]) { weights.unpack(mine, v, weight); };
   int turn = 0, stage = 0, filled = 0;
   u32 parity = 0;
-  // The first kAhead turns fill stages and no more: a loop of their own would have a second copy of
-  // `fetch`, which took a tenth of the time to compile, and registers.
-  for (i64 head = start - kAhead * pace; head < args.rows; head += pace) {
-    const bool filling = head < start;
+  // Without fill_first the first kAhead turns fill stages and no more: a loop of their own has a
+  // second copy of `fetch`, which takes a tenth of the time to compile, and registers. But loads of
+  // weights pass no branch: with two accesses a row they then wait behind the row, twice (16384
+  // rows of 7168: 180 us, 168 with fill_first).
+  const i64 begin = kCfg.fill_first ? start : start - kAhead * pace;
+  for (i64 head = begin; head < args.rows; head += pace) {
+    const bool filling = !kCfg.fill_first && head < start;
     const i64 row = head + mine.group;
     const bool present = !filling && row < args.rows;
     const RowIndex<kCfg.leading> index(row, args.map);
@@ -580,9 +591,13 @@ inline void backward_staged(const CudaBackwardArgs& args) {
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
     }
     // A barrier ago, all had left the stage of the turn before, with `hold` that of this one.
+    if constexpr (kCfg.fill_first)
+      filled = kCfg.hold ? stage : stage == 0 ? kStages - 1 : stage - 1;
     if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
-    if (++filled == kStages) filled = 0;
-    if (filling) continue;
+    if constexpr (!kCfg.fill_first) {
+      if (++filled == kStages) filled = 0;
+      if (filling) continue;
+    }
     apply_group<kCfg, 1>(mine, args, row, rstd, sums, dweight, read, weight_of);
     turn ^= 1;
     if (++stage == kStages) {

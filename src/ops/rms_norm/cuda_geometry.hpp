@@ -105,13 +105,14 @@ constexpr void set_free(CudaForwardCfg& cfg, long long rows, CudaLimits) {
   }
 }
 
-// Of rows in stages, which leave no L1 cache to read weights from again: read for every row, 16384
-// rows of 7168 took 179.3 us instead of 169.3. Unaligned rows wait in registers, and many columns
-// leave none for weights.
-constexpr void set_weights(CudaBackwardCfg& cfg, int columns) {
-  if (weight_registers(cfg) <= 16 && (cfg.aligned || columns <= 8)) {
+// Of rows in stages, which leave no L1 cache to read weights from again: kept where one block has
+// the registers. With two accesses they come from memory before the row does: kept, 16384 rows of
+// 7168 took 188 us instead of 180. Unaligned rows wait in registers, and many columns leave none.
+constexpr void set_weights(CudaBackwardCfg& cfg, int vectors, int columns) {
+  const bool room = cfg.aligned && vectors > 2 && weight_registers(cfg) <= 16;
+  if (vectors == 1 || room) {
     cfg.weights = WeightsIn::kRegisters;
-  } else if (!cfg.aligned && weighted(cfg.variant) &&
+  } else if (!cfg.aligned && columns > 8 && weighted(cfg.variant) &&
              row_tiling(cfg).width * element_bytes(cfg.weight) % 16 == 0) {
     cfg.weights = WeightsIn::kShared;
   } else {
@@ -122,7 +123,7 @@ constexpr void set_weights(CudaBackwardCfg& cfg, int columns) {
 constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits limits) {
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   cfg.stages = 0;
-  cfg.hold = cfg.prefetch = false;
+  cfg.hold = cfg.fill_first = cfg.prefetch = false;
   cfg.weights = WeightsIn::kMemory;
   cfg.partials = 2 * kPartialsUnit;
   if (cfg.reload) return;
@@ -136,16 +137,19 @@ constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits lim
     const int blocks = columns > 8   ? 1
                        : cfg.aligned ? blocks_of_1024_threads(cfg)
                                      : clamp(512 / block_threads(cfg), 1, 6);
-    set_weights(cfg, columns);
+    set_weights(cfg, vectors, columns);
     const bool shared = cfg.weights == WeightsIn::kShared;
     const int weights = shared ? row_tiling(cfg).slice * element_bytes(cfg.weight) : 0;
     const int room =
         (limits.max_shared_bytes / blocks - 4096 - weights) / (2 * staged_row_bytes(cfg));
     if (room >= 2) {
-      cfg.stages = clamp(room, 2, 4);
       // One access a row waits in registers, of more the stage is cheaper. Unaligned rows all wait:
       // their reads take twice the turns.
       cfg.hold = !cfg.aligned || vectors == 1;
+      // Three rows ahead are best, and of held ones every stage is: 16384 rows of 4096 took 100.4
+      // us with four stages, 101.7 with six, 99.5 with three.
+      cfg.stages = clamp(room, 2, cfg.aligned && cfg.hold ? 3 : 4);
+      cfg.fill_first = !cfg.hold && vectors == 2;
       cfg.min_blocks = blocks;
       if (cfg.cluster == 1) cfg.partials = blocks * kPartialsUnit;
       return;

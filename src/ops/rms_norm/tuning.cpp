@@ -24,7 +24,11 @@ std::vector<tune::SearchSpec> searches() {
       {"cuda.jit.rms_norm_backward",
        {"element", "hidden", "want_dx", "want_dweight"},
        {{threads, cluster, reload, rows, {"stages", {"0", "2", "3", "4", "6"}}, hold},
-        {unroll, {"prefetch", {"false", "true"}}, blocks, weights},
+        {unroll,
+         {"prefetch", {"false", "true"}},
+         blocks,
+         weights,
+         {"fill_first", {"false", "true"}}},
         {{"partials", {"66", "132", "264", "528", "1056"}}}},
        cuda_backward_geometry},
   };
