@@ -83,7 +83,9 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
     read_fuzz(flags.fuzz, request);
   }
   const auto device = open_device(flags);
-  const suite::Platform platform = platform_on(*device);
+  const auto second = request.class_checks ? open_second_device(*device) : nullptr;
+  suite::Platform platform = platform_on(*device);
+  platform.second_device = second.get();
   require_pins(request, platform);
   suite::NumericsReport report;
   {

@@ -18,6 +18,7 @@
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/ops/process.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
 
 namespace kw::cli {
@@ -89,6 +90,17 @@ suite::Platform platform_on(runtime::Device& device) {
     platform.monitor = runtime::open_cuda_monitor(device.hardware().index);
   }
   return platform;
+}
+
+std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& device) {
+  const Hardware& first = device.hardware();
+  if (first.kind != DeviceKind::kCuda) return nullptr;
+  for (const Hardware& other : runtime::cuda_devices()) {
+    const bool alike = other.model == first.model && other.capability == first.capability;
+    if (alike && other.index != first.index)
+      return kw::open_device({DeviceKind::kCuda, other.index});
+  }
+  return nullptr;
 }
 
 suite::EvidenceStore evidence_store() {

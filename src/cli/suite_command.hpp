@@ -3,6 +3,7 @@
 // their output.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ void require_report_path(const std::string& path);
 
 // The platform of this process on `device`.
 suite::Platform platform_on(runtime::Device& device);
+
+// Another device of the same model, for the checks that need two; null: there is none.
+std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& device);
 
 // Where this process keeps evidence: below KW_CACHE_DIR.
 suite::EvidenceStore evidence_store();
