@@ -82,10 +82,12 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
     }
     read_fuzz(flags.fuzz, request);
   }
+  auto pages = request.class_checks ? open_pages(flags) : nullptr;  // before the driver starts
   const auto device = open_device(flags);
   const auto second = request.class_checks ? open_second_device(*device) : nullptr;
   suite::Platform platform = platform_on(*device);
   platform.second_device = second.get();
+  platform.pages = std::move(pages);
   require_pins(request, platform);
   suite::NumericsReport report;
   {

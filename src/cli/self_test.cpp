@@ -30,15 +30,25 @@ void require_alone(const Flags& flags) {
   }
 }
 
+suite::SelfTestDevice real_device(runtime::Device& device) {
+  return {device, nullptr, {&jit::cuda_toolchain(), jit::cuda_arch(device.hardware())}};
+}
+
 // Devices in software unless --device names a real one.
 suite::SelfTestReport run(const Flags& flags,
                           const std::function<void(const SelfTestRow&)>& progress) {
   const auto name = runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
   if (name.kind == DeviceKind::kCpu) return suite::run_self_test("", progress);
+  // Before the driver starts.
+  auto pages = suite::self_test_pages([&flags] {
+    static const auto device = open_device(flags);  // of a worker
+    return real_device(*device);
+  });
   const auto device = open_device(flags);
   const auto second = open_second_device(*device);
-  const suite::SelfTestDevice real{
-      *device, second.get(), {&jit::cuda_toolchain(), jit::cuda_arch(device->hardware())}};
+  suite::SelfTestDevice real = real_device(*device);
+  real.second = second.get();
+  real.pages = std::move(pages);
   return suite::run_self_test("", progress, &real);
 }
 

@@ -19,6 +19,7 @@
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/catalog.hpp"
 #include "kernelwright/ops/process.hpp"
+#include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
 
 namespace kw::cli {
@@ -101,6 +102,16 @@ std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& devic
       return kw::open_device({DeviceKind::kCuda, other.index});
   }
   return nullptr;
+}
+
+std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags) {
+  const auto name = runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
+  if (name.kind != DeviceKind::kCuda) return nullptr;
+  return std::make_shared<suite::DevicePages>([name](const std::string&) -> const suite::Platform& {
+    static const auto device = kw::open_device(name);  // of a worker
+    static const suite::Platform platform{builtin_catalog(), *device, {}, environment().overrides};
+    return platform;
+  });
 }
 
 suite::EvidenceStore evidence_store() {

@@ -31,6 +31,10 @@ suite::Platform platform_on(runtime::Device& device);
 // Another device of the same model, for the checks that need two; null: there is none.
 std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& device);
 
+// Page guards of --device; null for the CPU, which has others. To be called before any device is
+// opened.
+std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags);
+
 // Where this process keeps evidence: below KW_CACHE_DIR.
 suite::EvidenceStore evidence_store();
 

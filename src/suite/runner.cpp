@@ -10,6 +10,7 @@
 
 #include "kernelwright/base/error.hpp"
 #include "kernelwright/suite/checks/class_checks.hpp"
+#include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/slices.hpp"
 
 namespace kw::suite {
@@ -98,10 +99,17 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
     return end(status, reason, std::string("prepare: ") + error.what());
   }
   try {
+    auto pages = by_slices ? std::nullopt : watch_pages(spec);
+    if (pages && !pages->passed) {
+      CheckList checks;
+      checks.add(std::move(*pages));
+      return checks.conclude(result);
+    }
     if (by_slices)
       judge_slices(spec, result);
     else
       result = validate(spec, bound_, scratch_, platform_.device, platform_.catalog, options_);
+    if (pages) result.checks.insert(result.checks.begin(), std::move(*pages));
     if (checks_classes_ && !by_slices) check_class(spec, result);
   } catch (const Error& error) {
     end(CaseStatus::kError, Reason::kDeviceError, error.what());
@@ -119,6 +127,15 @@ void TargetRunner::check_class(const Case& spec, CaseResult& result) {
   for (CheckResult& check : result.checks) checks.add(std::move(check));
   ClassChecks(spec, bound_, platform_, options_, checks).run();
   checks.conclude(result);
+}
+
+std::optional<CheckResult> TargetRunner::watch_pages(const Case& spec) {
+  if (platform_.pages == nullptr || !checks_classes_ || !bound_.survives_fork() ||
+      spec.fill != Fill::kNormal || spec.recorded != nullptr || !can_guard(spec.problem) ||
+      !paged_.insert(type_signature(spec.problem) + bound_.specialization()).second)
+    return std::nullopt;
+  if (auto found = platform_.pages->check(spec, how_.implementation, how_.pins)) return found;
+  return CheckResult{"pages", true, Reason::kNone, {}, {}};
 }
 
 bool TargetRunner::refuses(const Problem& problem) {

@@ -2,6 +2,7 @@
 #include "kernelwright/suite/selftest/self_test.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -32,12 +33,14 @@ Problem with_gaps(Problem problem) {
 }
 
 CaseResult run_case(const Saboteur& saboteur, Sabotage sabotage, DeviceKind kind,
-                    const ProbeToolchain& toolchain, runtime::Device& device,
-                    runtime::Device* second) {
+                    const SelfTestDevice& place) {
   Catalog catalog;
-  add_probes(catalog, sabotage, kind, toolchain);
-  Platform platform{catalog, device, {}, {}};
-  platform.second_device = second;
+  add_probes(catalog, sabotage, kind, place.toolchain);
+  Platform platform{catalog, place.device, {}, {}};
+  platform.second_device = place.second;
+  platform.pages = place.pages;
+  if (place.pages != nullptr)
+    place.pages->use(kit::kSabotageNames[static_cast<std::size_t>(sabotage)]);
   Problem problem = parse_problem(saboteur.problem, catalog);
   if (saboteur.sabotage == Sabotage::kWriteGap) problem = with_gaps(std::move(problem));
   const std::string name =
@@ -54,22 +57,21 @@ CaseResult run_in_software(const Saboteur& saboteur, Sabotage sabotage) {
   EmulatedDevice device(kind), second(kind, 1);
   EmulatedDevice::make_current(&second);  // what the caller had chosen
   CaseResult result =
-      run_case(saboteur, sabotage, kind, {}, device, saboteur.asynchronous ? &second : nullptr);
+      run_case(saboteur, sabotage, kind, {device, saboteur.asynchronous ? &second : nullptr, {}});
   EmulatedDevice::make_current(nullptr);
   return result;
 }
 
 CaseResult run(const Saboteur& saboteur, Sabotage sabotage, const SelfTestDevice* real) {
   if (real == nullptr) return run_in_software(saboteur, sabotage);
-  return run_case(saboteur, sabotage, real->device.hardware().kind, real->toolchain, real->device,
-                  real->second);
+  return run_case(saboteur, sabotage, real->device.hardware().kind, *real);
 }
 
 std::string why_skipped(const Saboteur& saboteur, const SelfTestDevice* real) {
   if (real == nullptr)
     return saboteur.needs_page_guards && !has_page_guards() ? "needs page guards" : "";
   if (!saboteur.not_on_device().empty()) return std::string(saboteur.not_on_device());
-  if (saboteur.needs_page_guards) return "needs page guards";
+  if (saboteur.needs_page_guards && real->pages == nullptr) return "needs page guards";
   if (saboteur.sabotage == Sabotage::kFirstDevice && real->second == nullptr)
     return "needs a second device";
   return "";
@@ -103,6 +105,30 @@ std::vector<const SelfTestRow*> SelfTestReport::false_alarms() const {
     if (row.skipped.empty() && !is_passed(row.control)) found.push_back(&row);
   }
   return found;
+}
+
+std::shared_ptr<DevicePages> self_test_pages(std::function<SelfTestDevice()> open) {
+  // Of the worker.
+  struct Opened {
+    std::optional<SelfTestDevice> place;
+    std::unique_ptr<Catalog> catalog;
+    std::optional<Platform> platform;
+  };
+  return std::make_shared<DevicePages>(
+      [open = std::move(open),
+       opened = std::make_shared<Opened>()](const std::string& name) -> const Platform& {
+        if (!opened->place) opened->place.emplace(open());
+        const auto* const found =
+            std::find(std::begin(kit::kSabotageNames), std::end(kit::kSabotageNames), name);
+        if (found == std::end(kit::kSabotageNames))
+          fail(Code::kInternal, "a worker knows no saboteur '{}'", name);
+        const auto sabotage = static_cast<Sabotage>(found - kit::kSabotageNames);
+        opened->platform.reset();
+        opened->catalog = std::make_unique<Catalog>();
+        add_probes(*opened->catalog, sabotage, opened->place->device.hardware().kind,
+                   opened->place->toolchain);
+        return opened->platform.emplace(Platform{*opened->catalog, opened->place->device, {}, {}});
+      });
 }
 
 SelfTestReport run_self_test(const std::string& only,

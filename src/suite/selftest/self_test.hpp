@@ -5,11 +5,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kernelwright/runtime/device.hpp"
 #include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/selftest/probe.hpp"
 #include "kernelwright/suite/selftest/sabotage.hpp"
 
@@ -28,7 +30,12 @@ struct SelfTestDevice {
   runtime::Device& device;
   runtime::Device* second = nullptr;  // of the same model; null: what needs two is skipped
   ProbeToolchain toolchain;
+  std::shared_ptr<DevicePages> pages = nullptr;  // null: what needs page guards is skipped
 };
+
+// Page guards of a self-test. `open` is called once, in a worker process, for the same as
+// run_self_test() is given; what it opens it keeps. DevicePages says when to make them.
+std::shared_ptr<DevicePages> self_test_pages(std::function<SelfTestDevice()> open);
 
 struct SelfTestReport {
   std::vector<SelfTestRow> rows;
