@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/suite/buffer_sets.hpp"
 #include "kernelwright/suite/protocol_timer.hpp"
 #include "kernelwright/suite/random.hpp"
@@ -109,6 +110,7 @@ class BenchRun {
   }
 
   void time(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    runtime::reset_persisting(platform_.device);
     BufferSets sets(spec, affordable_rotation(row.bytes, platform_.device), platform_);
     const runtime::OwnedStream stream = ready_stream(runner, spec.problem);
     Work work;

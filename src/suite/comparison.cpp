@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/suite/buffer_sets.hpp"
 #include "kernelwright/suite/protocol_timer.hpp"
 #include "kernelwright/suite/roof.hpp"
@@ -55,6 +56,7 @@ class Side {
 
   double sample() { return sample_(); }
   double block(int samples) {
+    runtime::reset_persisting(device_);
     std::vector<double> times(static_cast<std::size_t>(samples));
     for (double& time : times) time = sample_();
     return median_of(times);

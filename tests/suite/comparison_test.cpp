@@ -114,6 +114,13 @@ TEST(Compare, WhatIsBelowTheFloorOrBeyondTheRoofHasNoVerdict) {
   EXPECT_EQ(beyond.flags, (std::vector<std::string>{"below_floor", "implausible_speed"}));
 }
 
+// What one side asked the cache to keep would cost the other.
+TEST(Compare, EveryBlockBeginsWithoutPersistingLines) {
+  World world;
+  const ComparisonRow row = world.row(1000, 1000);
+  EXPECT_GE(world.device.calls().persisting_resets, 2 * static_cast<int>(row.pairs.a.size()));
+}
+
 TEST(Compare, BothSidesPassNumericsFirst) {
   World world;
   Implementation wrong = test::gpu_affine(world.device, test::GraphSabotage::kWrongFarSlice);

@@ -226,6 +226,7 @@ TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
                 static_cast<int>(row.timings[0].working_set_bytes / row.bytes),
             0);
   EXPECT_EQ(row.timings[1].working_set_bytes, row.bytes);
+  EXPECT_EQ(world.device.calls().persisting_resets, 1);
 }
 
 // 33 kB at 10 GB/s: 3.3 us.

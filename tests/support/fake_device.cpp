@@ -297,6 +297,11 @@ void FakeDevice::forbid_in_capture(std::string_view what, const StreamState* onl
   }
 }
 
+void FakeDevice::reset_persisting() {
+  const std::lock_guard lock(mutex_);
+  ++calls_.persisting_resets;
+}
+
 void* FakeDevice::allocate(std::int64_t bytes, MemoryKind kind) {
   const std::lock_guard lock(mutex_);
   ++calls_.allocations;
