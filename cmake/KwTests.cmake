@@ -3,9 +3,9 @@
 include(GoogleTest)
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
-# Reports are held to their JSON Schema by Python's jsonschema: that of CMake's interpreter, or Debian's.
+# Reports are held to their JSON Schema by Python's jsonschema: Debian's, or that of CMake's interpreter.
 function(kw_find_schema_python result)
-  foreach(python ${Python3_EXECUTABLE} /usr/bin/python3)
+  foreach(python /usr/bin/python3 ${Python3_EXECUTABLE})
     execute_process(COMMAND ${python} -c "import jsonschema" RESULT_VARIABLE status
       OUTPUT_QUIET ERROR_QUIET)
     if(status EQUAL 0)
@@ -65,7 +65,9 @@ function(kw_add_test_executable folder name)
   kw_library_under_test(${folder} library)
   add_executable(${name} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (c) EXPECT_...` is fine
-  target_link_libraries(${name} PRIVATE kw_test_support ${library} ${arg_LINK} GTest::gtest fmt::fmt
+  # The library first: where it is libkw.so, a second copy from the archives below the support would
+  # have types and globals of its own.
+  target_link_libraries(${name} PRIVATE ${library} kw_test_support ${arg_LINK} GTest::gtest fmt::fmt
     nlohmann_json::nlohmann_json yaml-cpp hwy::hwy OpenMP::OpenMP_CXX Threads::Threads)
 endfunction()
 

@@ -82,8 +82,13 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
     }
     read_fuzz(flags.fuzz, request);
   }
+  auto pages = request.class_checks && flags.guard_pages ? open_pages(flags)
+                                                         : nullptr;  // before the driver starts
   const auto device = open_device(flags);
-  const suite::Platform platform = platform_on(*device);
+  const auto second = request.class_checks ? open_second_device(*device) : nullptr;
+  suite::Platform platform = platform_on(*device);
+  platform.second_device = second.get();
+  platform.pages = std::move(pages);
   require_pins(request, platform);
   suite::NumericsReport report;
   {
@@ -116,10 +121,11 @@ Command numerics_command() {
       "numerics",
       "whether implementations are right: oracles, contract checks, fuzz",
       "",
-      {Flag::kOperation, Flag::kVariant,  Flag::kImplementation, Flag::kProblem, Flag::kBatch,
-       Flag::kFuzz,      Flag::kFill,     Flag::kDtype,          Flag::kSeed,    Flag::kDevice,
-       Flag::kMode,      Flag::kCfg,      Flag::kRepeats,        Flag::kQuick,   Flag::kSelfTest,
-       Flag::kShard,     Flag::kRevision, Flag::kOutput,         Flag::kJson,    Flag::kQuiet},
+      {Flag::kOperation, Flag::kVariant, Flag::kImplementation, Flag::kProblem, Flag::kBatch,
+       Flag::kFuzz,      Flag::kFill,    Flag::kDtype,          Flag::kSeed,    Flag::kDevice,
+       Flag::kMode,      Flag::kCfg,     Flag::kRepeats,        Flag::kQuick,   Flag::kGuardPages,
+       Flag::kSelfTest,  Flag::kShard,   Flag::kRevision,       Flag::kOutput,  Flag::kJson,
+       Flag::kQuiet},
       true,
       run_numerics_command};
 }

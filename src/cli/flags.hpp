@@ -36,6 +36,7 @@ enum class Flag {
   kRepeats,
   kSelfTest,
   kQuick,
+  kGuardPages,
   kMaxSeconds,
   kShard,
   kCase,
@@ -59,7 +60,7 @@ struct Flags {
   std::vector<std::string> cfg, protocols;
   std::optional<int> warmup, iterations, repeats, max_seconds;
   std::string shard, case_id, text, revision, output, pack;
-  bool json = false, quiet = false, quick = false, self_test = false;
+  bool json = false, quiet = false, quick = false, self_test = false, guard_pages = false;
   bool help = false;
   std::vector<std::string> argv;  // the whole command line, for reports
 };

@@ -18,6 +18,8 @@
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/ops/process.hpp"
+#include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
 
 namespace kw::cli {
@@ -89,6 +91,27 @@ suite::Platform platform_on(runtime::Device& device) {
     platform.monitor = runtime::open_cuda_monitor(device.hardware().index);
   }
   return platform;
+}
+
+std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& device) {
+  const Hardware& first = device.hardware();
+  if (first.kind != DeviceKind::kCuda) return nullptr;
+  for (const Hardware& other : runtime::cuda_devices()) {
+    const bool alike = other.model == first.model && other.capability == first.capability;
+    if (alike && other.index != first.index)
+      return kw::open_device({DeviceKind::kCuda, other.index});
+  }
+  return nullptr;
+}
+
+std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags) {
+  const auto name = runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
+  if (name.kind != DeviceKind::kCuda) return nullptr;
+  return std::make_shared<suite::DevicePages>([name](const std::string&) -> const suite::Platform& {
+    static const auto device = kw::open_device(name);  // of a worker
+    static const suite::Platform platform{builtin_catalog(), *device, {}, environment().overrides};
+    return platform;
+  });
 }
 
 suite::EvidenceStore evidence_store() {

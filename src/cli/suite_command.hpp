@@ -3,6 +3,7 @@
 // their output.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,13 @@ void require_report_path(const std::string& path);
 
 // The platform of this process on `device`.
 suite::Platform platform_on(runtime::Device& device);
+
+// Another device of the same model, for the checks that need two; null: there is none.
+std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& device);
+
+// Page guards of --device; null for the CPU, which has others. To be called before any device is
+// opened.
+std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags);
 
 // Where this process keeps evidence: below KW_CACHE_DIR.
 suite::EvidenceStore evidence_store();

@@ -117,13 +117,6 @@ Any FrontCall::operator()(tvm::ffi::PackedArgs arguments) {
     }
   }
   if (frame.first == nullptr) frame.device = {device_, 0};
-  if (frame.device.kind != device_) {
-    raise("ValueError",
-          fmt::format("{}: '{}' lies on {}, but this slot is bound for {}; move it there, or bind "
-                      "slots for that device",
-                      contract_.operation, frame.first->name, device_name_text(frame.device),
-                      device_kind_name(device_)));
-  }
 
   const DLDevice where = dl_device(frame.device);
   runtime::Device& port = device(frame.device);
@@ -175,6 +168,15 @@ TensorView FrontCall::read_view(Frame& frame, const Parameter& parameter, const 
   if (frame.first == nullptr) {
     frame.first = &parameter;
     frame.device = device;
+    // Before an output is looked at, which Python may have allocated where the slot is bound.
+    if (device.kind != device_) {
+      raise(
+          "ValueError",
+          fmt::format("{}: '{}' lies on {}, but this slot is bound for {}; move it there, or bind "
+                      "slots for that device",
+                      contract_.operation, parameter.name, device_name_text(device),
+                      device_kind_name(device_)));
+    }
   } else if (device.kind != frame.device.kind || device.index != frame.device.index) {
     raise("ValueError", fmt::format("{}: '{}' lies on {}, but '{}' on {}; move one of them",
                                     contract_.operation, parameter.name, device_name_text(device),

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/suite/buffer_sets.hpp"
 #include "kernelwright/suite/protocol_timer.hpp"
 #include "kernelwright/suite/random.hpp"
@@ -16,7 +17,6 @@
 namespace kw::suite {
 namespace {
 
-constexpr int kManyArgumentBytes = 384;
 constexpr double kWholeBytes = 1e9;    // of host memory: what is larger is judged by slices
 constexpr double kJudgedBytes = 25e7;  // the same of a timed call that is judged again
 constexpr std::uint64_t kOtherSeed = 0x51ed270b;
@@ -110,6 +110,7 @@ class BenchRun {
   }
 
   void time(TargetRunner& runner, const Case& spec, BenchRow& row) {
+    runtime::reset_persisting(platform_.device);
     BufferSets sets(spec, affordable_rotation(row.bytes, platform_.device), platform_);
     const runtime::OwnedStream stream = ready_stream(runner, spec.problem);
     Work work;
@@ -126,10 +127,6 @@ class BenchRun {
         continue;
       }
       for (Timing& timing : timer_.time(protocol, work)) row.timings.push_back(std::move(timing));
-      if (protocol != Protocol::kHostEnqueue || platform_.kernels == nullptr) continue;
-      row.timings.push_back(timer_.time_raw_launch("raw_launch", 8, stream.handle()));
-      row.timings.push_back(
-          timer_.time_raw_launch("raw_launch_384", kManyArgumentBytes, stream.handle()));
     }
     if (judge_again(runner, spec, sets, stream.handle(), row)) conclude(row);
   }

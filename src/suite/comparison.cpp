@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/suite/buffer_sets.hpp"
 #include "kernelwright/suite/protocol_timer.hpp"
 #include "kernelwright/suite/roof.hpp"
+#include "kernelwright/suite/roof_copy.hpp"
 #include "kernelwright/suite/roofline.hpp"
 #include "kernelwright/suite/runner.hpp"
 #include "kernelwright/suite/watch.hpp"
@@ -27,24 +29,19 @@ double ns_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-// One side ready to be timed on buffers that both share.
+// One side ready to be timed.
 class Side {
  public:
-  Side(TargetRunner& runner, const Case& spec, const Platform& platform)
-      : runner_(runner), device_(platform.device), stream_(platform.device) {
-    runner.bound().prepare(spec.problem);
-    runner.bound().reserve(stream_.handle());
-  }
+  explicit Side(runtime::Device& device) : device_(device), stream_(device) {}
+  void* stream() const noexcept { return stream_.handle(); }
 
   // Calls of both sides walk on through the same rotation: what one left in a cache is no help to
   // the other. A graph walks it as a whole.
-  void ready(const BufferSets& sets, std::int64_t& next, bool hot) {
+  void ready(Enqueue enqueue, std::int64_t sets, std::int64_t& next) {
     next_ = &next;
-    enqueue_ = [this, &sets, hot](std::int64_t n, void* stream) {
-      return runner_.bound().call_on(sets.arguments(hot ? 0 : n), stream);
-    };
+    enqueue_ = std::move(enqueue);
     if (device_.has_graphs()) {
-      sample_ = replayed(device_, stream_.handle(), enqueue_, calls_for(hot ? 1 : sets.count()));
+      sample_ = replayed(device_, stream_.handle(), enqueue_, calls_for(sets));
       return;
     }
     calls_ = calls_per_sample([this](std::int64_t n) { call(n); }, next);
@@ -59,6 +56,7 @@ class Side {
 
   double sample() { return sample_(); }
   double block(int samples) {
+    runtime::reset_persisting(device_);
     std::vector<double> times(static_cast<std::size_t>(samples));
     for (double& time : times) time = sample_();
     return median_of(times);
@@ -70,9 +68,8 @@ class Side {
     device_.synchronize(stream_.handle());
   }
 
-  TargetRunner& runner_;
   runtime::Device& device_;
-  runtime::OwnedStream stream_;
+  const runtime::OwnedStream stream_;
   std::int64_t* next_ = nullptr;
   Enqueue enqueue_;
   Sample sample_;
@@ -94,15 +91,16 @@ class CompareRun {
         std::min(0.6 * static_cast<double>(platform_.device.memory_info().free_bytes),
                  platform_.kernels != nullptr ? kWholeBytes : 1e18);
     struct Match {
-      std::unique_ptr<TargetRunner> a, b;
+      std::unique_ptr<TargetRunner> a, b;  // a: null for the copy
       std::vector<Problem> problems;
     };
     std::vector<Match> matches;
     for (const auto& [a, b] : matched_targets()) {
       Match match;
-      match.a = std::make_unique<TargetRunner>(a, request_, platform_, kRepeats, memory);
+      if (!against_copy())
+        match.a = std::make_unique<TargetRunner>(a, request_, platform_, kRepeats, memory);
       match.b = std::make_unique<TargetRunner>(b, request_, platform_, kRepeats, memory);
-      match.problems = find_problems(request_, platform_, *a.operation->contract);
+      match.problems = find_problems(request_, platform_, *b.operation->contract);
       matches.push_back(std::move(match));
     }
     measure_limits();
@@ -110,7 +108,7 @@ class CompareRun {
     for (Match& match : matches) {
       for (const Problem& problem : match.problems) {
         if (index++ % request_.shards != request_.shard) continue;
-        report_.rows.push_back(row(*match.a, *match.b, {problem, fill, request_.seed}));
+        report_.rows.push_back(row(match.a.get(), *match.b, {problem, fill, request_.seed}));
         if (progress_) progress_(report_.rows.back());
       }
     }
@@ -118,10 +116,12 @@ class CompareRun {
   }
 
  private:
+  bool against_copy() const { return request_.a == kCopy; }
+
   std::vector<std::pair<Target, Target>> matched_targets() const {
     Request of_a = request_, of_b = request_;
-    of_a.implementation = request_.a;
     of_b.implementation = request_.b;
+    of_a.implementation = against_copy() ? request_.b : request_.a;
     const std::vector<Target> all_a = find_targets(of_a, platform_);
     const std::vector<Target> all_b = find_targets(of_b, platform_);
     std::vector<std::pair<Target, Target>> matches;
@@ -147,16 +147,17 @@ class CompareRun {
     report_.floors = ProtocolTimer(platform_, {}).measure_floors({protocol});
   }
 
-  ComparisonRow row(TargetRunner& a, TargetRunner& b, const Case& spec) {
+  ComparisonRow row(TargetRunner* a, TargetRunner& b, const Case& spec) {
     ComparisonRow row;
     row.operation = spec.problem.operation();
     row.problem = problem_text(spec.problem);
     row.fill = fill_name(spec.fill);
     row.protocol = std::string(platform_.device.has_graphs() ? "graph" : "wall") +
                    (request_.hot ? "_hot" : "_cold");
-    row.a = a.bound().implementation().info.name;
+    row.a = a == nullptr ? kCopy : a->bound().implementation().info.name;
     row.b = b.bound().implementation().info.name;
-    for (TargetRunner* side : {&a, &b}) {
+    for (TargetRunner* side : {a, &b}) {
+      if (side == nullptr) continue;
       const CaseResult judged = side->run(spec);
       if (judged.status == CaseStatus::kPassed) continue;
       row.status = judged.status;
@@ -174,14 +175,21 @@ class CompareRun {
     return row;
   }
 
-  void time(TargetRunner& a, TargetRunner& b, const Case& spec, ComparisonRow& row) {
+  void time(TargetRunner* a, TargetRunner& b, const Case& spec, ComparisonRow& row) {
     const double bytes = problem_bytes(spec.problem);
     const std::int64_t count = request_.hot ? 1 : affordable_rotation(bytes, platform_.device);
     const BufferSets sets(spec, count, platform_);
-    Side side_a(a, spec, platform_), side_b(b, spec, platform_);
+    std::optional<RoofCopy> copy;
+    Side side_a(platform_.device), side_b(platform_.device);
     std::int64_t next = 0;
-    side_a.ready(sets, next, request_.hot);
-    side_b.ready(sets, next, request_.hot);
+    if (a == nullptr) {
+      copy.emplace(platform_.device, report_.roof, bytes, count);
+      side_a.ready([&](std::int64_t n, void* stream) { return copy->enqueue(n, stream); }, count,
+                   next);
+    } else {
+      ready(side_a, *a, spec, sets, next);
+    }
+    ready(side_b, b, spec, sets, next);
     if (!platform_.device.has_graphs()) {
       const int calls = std::max(side_a.calls(), side_b.calls());
       side_a.group(calls);
@@ -201,6 +209,16 @@ class CompareRun {
     row.flags = std::move(block.flags);
     flag(row, bytes, static_cast<double>(count) * bytes);
     conclude_row(row, request_.rule);
+  }
+
+  // Both sides share `sets`.
+  void ready(Side& side, TargetRunner& runner, const Case& spec, const BufferSets& sets,
+             std::int64_t& next) const {
+    runner.bound().prepare(spec.problem);
+    runner.bound().reserve(side.stream());
+    side.ready([&](std::int64_t n,
+                   void* stream) { return runner.bound().call_on(sets.arguments(n), stream); },
+               sets.count(), next);
   }
 
   // Samples that a block needs, by the slower side.
@@ -271,11 +289,17 @@ Counts CompareReport::counts() const {
 
 int CompareReport::exit_code() const {
   const int code = counts().exit_code();
-  return code == 0 && count(Verdict::kSlower) > 0 ? 1 : code;
+  const bool lost = a != kCopy && count(Verdict::kSlower) > 0;
+  return code == 0 && lost ? 1 : code;
 }
 
 CompareReport run_compare(const CompareRequest& request, const Platform& platform,
                           const std::function<void(const ComparisonRow&)>& progress) {
+  if (request.b == kCopy) {
+    fail(Code::kInvalidArgument,
+         "'{0}' is not an implementation but a baseline: write it first, kw compare {0} {1}", kCopy,
+         request.a);
+  }
   HeaderDraft header("compare", request, platform.device);
   CompareReport report = CompareRun(request, platform, progress).run();
   report.header = header.finish(request.a + " against " + request.b);

@@ -14,9 +14,13 @@
 
 namespace kw::suite {
 
+// Baseline instead of an implementation: a copy of as many bytes as the contract says. A's time by
+// B's is then the share of the roof that B reaches, whatever neighbours the machine has.
+inline constexpr const char* kCopy = "copy";
+
 struct CompareRequest : Request {
   CompareRequest() { batch = "bench"; }
-  std::string a, b;  // implementations: exact names or solutions; A is the baseline
+  std::string a, b;  // implementations: exact names or solutions; A is the baseline, or kCopy
   std::string fill = "normal";
   bool hot = false;  // one set of buffers instead of a rotation
   PairRule rule;
@@ -50,11 +54,13 @@ struct CompareReport {
 
   int count(Verdict verdict) const noexcept;
   Counts counts() const;
-  // 1: B is slower somewhere, or a side failed; 3: nothing was compared; else 0.
+  // 1: B is slower than another implementation somewhere, or a side failed; 3: nothing was
+  // compared; else 0.
   int exit_code() const;
 };
 
-// Throws what run_bench throws, and Error(kInvalidArgument) for sides of different operations.
+// Throws what run_bench throws, and Error(kInvalidArgument) for sides of different operations and
+// for a copy as B.
 CompareReport run_compare(const CompareRequest& request, const Platform& platform,
                           const std::function<void(const ComparisonRow&)>& progress = {});
 

@@ -2,15 +2,14 @@
 #include "kernelwright/suite/protocol_timer.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/runtime/raw_launches.hpp"
 
 namespace kw::suite {
 namespace {
 
-constexpr int kFewArgumentBytes = 8;
-constexpr std::size_t kManyArgumentWords = 48;
+constexpr int kArgumentBytes = 8;
 constexpr int kFloorSamples = 30;
 
 }  // namespace
@@ -74,8 +73,7 @@ std::vector<Timing> ProtocolTimer::time(Protocol protocol, const Work& work) {
       add(collect("eager_cold", eager(device, work.stream, work.enqueue), kSampleCalls), all_bytes);
       break;
     case Protocol::kHostEnqueue:
-      add(collect("host_enqueue", enqueued(device, work.stream, same.enqueue), kSampleCalls),
-          work.bytes);
+      for (Timing& timing : time_enqueue(same)) add(std::move(timing), work.bytes);
       break;
     case Protocol::kCall:
       fail(Code::kInternal, "protocol '{}' times another problem than it is given",
@@ -84,20 +82,45 @@ std::vector<Timing> ProtocolTimer::time(Protocol protocol, const Work& work) {
   return timings;
 }
 
-// The driver copies arguments at each launch: with next to none, and with as many as kernels over
-// strided tensors have.
-Enqueue ProtocolTimer::empty_call(int argument_bytes) const {
-  if (platform_.kernels == nullptr) return [](std::int64_t, void*) { return Status{}; };
-  const jit::Plan& empty = platform_.kernels->empty_kernel(argument_bytes);
-  return [&empty, argument_bytes](std::int64_t, void* stream) {
-    static constexpr std::array<std::uint64_t, kManyArgumentWords> kArguments{};
-    return empty.launch({}, kArguments.data(), static_cast<std::size_t>(argument_bytes), stream);
+// A call, and in turns with it the launches that it makes (captured, so the same kernels, grids and
+// arguments) without it. Both in a thread whose context is current, as that of an application is.
+std::vector<Timing> ProtocolTimer::time_enqueue(const Work& work) {
+  runtime::Device& device = platform_.device;
+  const Sample call = enqueued(device, work.stream, work.enqueue);
+  device.synchronize(nullptr);
+  runtime::Capture capture(device, work.stream);
+  throw_if_failed(work.enqueue(0, work.stream));
+  const std::unique_ptr<runtime::Graph> graph = capture.finish();
+  std::vector<Timing> timings;
+  const auto add = [&](Timing timing, const char* name) {
+    timing.protocol = name;
+    timing.calls_per_sample = static_cast<int>(kSampleCalls);
+    timings.push_back(std::move(timing));
   };
+  auto* const kernels = dynamic_cast<runtime::RawLaunches*>(graph.get());
+  const auto scope = kernels != nullptr ? kernels->make_current() : nullptr;
+  if (kernels == nullptr || !kernels->launch_kernels(work.stream)) {
+    add(collect_samples("", rule_, call, platform_.monitor.get()), "host_enqueue");
+    return timings;
+  }
+  const Sample raw = enqueued(device, work.stream, [&](std::int64_t, void* stream) {
+    kernels->launch_kernels(stream);
+    return Status{};
+  });
+  PairedTimings pair = collect_pairs(rule_, call, raw, platform_.monitor.get());
+  add(std::move(pair.first), "host_enqueue");
+  add(std::move(pair.second), "raw_launch");
+  add(std::move(pair.difference), "over_raw_launch");
+  return timings;
 }
 
-Timing ProtocolTimer::time_raw_launch(const char* name, int argument_bytes, void* stream) {
-  return collect(name, enqueued(platform_.device, stream, empty_call(argument_bytes)),
-                 kSampleCalls);
+Enqueue ProtocolTimer::empty_call() const {
+  if (platform_.kernels == nullptr) return [](std::int64_t, void*) { return Status{}; };
+  const jit::Plan& empty = platform_.kernels->empty_kernel(kArgumentBytes);
+  return [&empty](std::int64_t, void* stream) {
+    static constexpr std::uint64_t kArgument = 0;
+    return empty.launch({}, &kArgument, kArgumentBytes, stream);
+  };
 }
 
 const Floors& ProtocolTimer::measure_floors(const std::vector<Protocol>& protocols) {
@@ -106,12 +129,14 @@ const Floors& ProtocolTimer::measure_floors(const std::vector<Protocol>& protoco
   ProtocolTimer timer(platform_, rule);
   const runtime::OwnedStream stream(platform_.device);
   Work nothing;
-  nothing.enqueue = empty_call(kFewArgumentBytes);
+  nothing.enqueue = empty_call();
   nothing.stream = stream.handle();
   for (const Protocol protocol : protocols) {
     if (protocol == Protocol::kCall) continue;
-    for (const Timing& timing : timer.time(protocol, nothing))
+    for (const Timing& timing : timer.time(protocol, nothing)) {
+      if (timing.protocol.ends_with("raw_launch")) continue;  // what a call is compared with
       floors_.emplace_back(timing.protocol, timing.nanoseconds.median);
+    }
   }
   eviction_ = timer.eviction_;
   return floors_;

@@ -27,8 +27,6 @@ class ProtocolTimer {
   // The figures of `protocol`, which is not kCall, each with its working set and its floor where
   // one was measured. Throws what the work throws.
   std::vector<Timing> time(Protocol protocol, const Work& work);
-  // A launch of an empty kernel with so many bytes of arguments until it is enqueued.
-  Timing time_raw_launch(const char* name, int argument_bytes, void* stream);
   // Until the work is done, on whatever clock the host has; for floors, `call` and wall figures.
   Timing time_waited(const char* name, const Work& work);
 
@@ -37,7 +35,8 @@ class ProtocolTimer {
 
  private:
   Timing collect(const char* name, const Sample& sample, std::int64_t calls);
-  Enqueue empty_call(int argument_bytes) const;
+  std::vector<Timing> time_enqueue(const Work& work);
+  Enqueue empty_call() const;
 
   const Platform& platform_;
   const StoppingRule rule_;

@@ -103,7 +103,7 @@ struct BenchRow {
 
 struct Roof {
   double gigabytes_per_second = 0;  // of a copy: bytes read plus bytes written
-  std::string method;               // "memcpy", "streaming stores"
+  std::string method;               // "memcpy", "streaming stores", "device copy"
   double bytes = 0;                 // of one buffer
   int threads = 0;
   double read_gigabytes_per_second = 0, write_gigabytes_per_second = 0;  // 0: not measured

@@ -19,6 +19,7 @@
 namespace kw::suite {
 
 class DeviceKernels;
+class DevicePages;
 
 struct Platform {
   Catalog& catalog;  // frozen by the first run
@@ -33,6 +34,8 @@ struct Platform {
   std::string driver{};  // of the device, "13.0"; empty: it has none
   // Clocks and power of the device; null: nothing tells.
   std::shared_ptr<runtime::Monitor> monitor = nullptr;
+  // Page guards of an asynchronous device; null: it has none.
+  std::shared_ptr<DevicePages> pages = nullptr;
 };
 
 struct Request {

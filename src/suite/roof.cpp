@@ -12,6 +12,7 @@
 
 #include "kernelwright/runtime/memory.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
+#include "kernelwright/suite/host_copy.hpp"
 
 namespace kw::suite {
 namespace {
@@ -21,13 +22,6 @@ constexpr std::int64_t kMinDeviceBytes = std::int64_t{1} << 30;  // beside which
 constexpr std::int64_t kPiece = 256 << 10;  // per iteration of the parallel loop; a multiple of 64
 constexpr std::int64_t kStretch = 16 << 20;
 constexpr int kRepetitions = 9;
-
-template <typename Copy>
-void copy_pieces(std::byte* to, const std::byte* from, std::int64_t bytes, int threads, Copy copy) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (std::int64_t at = 0; at < bytes; at += kPiece)
-    copy(to + at, from + at, std::min(kPiece, bytes - at));
-}
 
 template <typename Visit>
 void visit_pieces(std::byte* data, std::int64_t bytes, int threads, Visit visit) {
@@ -40,26 +34,7 @@ void plain_fill(std::byte* data, std::int64_t bytes) {
   std::memset(data, 1, static_cast<std::size_t>(bytes));
 }
 
-void plain_copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
-
 #if defined(__SSE2__)
-// Both addresses and the size are multiples of 64.
-void streaming_copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  auto* out = reinterpret_cast<__m128i*>(to);
-  const auto* in = reinterpret_cast<const __m128i*>(from);
-  for (std::int64_t i = 0; i < bytes / 16; i += 4) {
-    const __m128i a = _mm_load_si128(in + i), b = _mm_load_si128(in + i + 1);
-    const __m128i c = _mm_load_si128(in + i + 2), d = _mm_load_si128(in + i + 3);
-    _mm_stream_si128(out + i, a);
-    _mm_stream_si128(out + i + 1, b);
-    _mm_stream_si128(out + i + 2, c);
-    _mm_stream_si128(out + i + 3, d);
-  }
-  _mm_sfence();
-}
-
 void streaming_fill(std::byte* data, std::int64_t bytes) {
   auto* out = reinterpret_cast<__m128i*>(data);
   const __m128i ones = _mm_set1_epi8(1);
@@ -112,9 +87,9 @@ class RoofRun {
     // Untouched pages would all be one page of zeros.
     visit_pieces(from, bytes_, threads, plain_fill);
     visit_pieces(to, bytes_, threads, plain_fill);
-    const auto copies = [=](auto copy) {
+    const auto copies = [=](HostCopy how) {
       return [=](std::int64_t at, std::int64_t bytes) {
-        copy_pieces(to + at, from + at, bytes, threads, copy);
+        copy_on_host(how, to + at, from + at, bytes, threads);
       };
     };
     const auto visits = [=](std::byte* data, auto visit) {
@@ -122,10 +97,10 @@ class RoofRun {
         visit_pieces(data + at, bytes, threads, visit);
       };
     };
-    offer_copy("memcpy", 2 * fastest_rate(copies(plain_copy)));
+    for (const HostCopy how : kHostCopies)
+      offer_copy(host_copy_name(how), 2 * fastest_rate(copies(how)));
     double& write = roof_.write_gigabytes_per_second = fastest_rate(visits(to, plain_fill));
 #if defined(__SSE2__)
-    offer_copy("streaming stores", 2 * fastest_rate(copies(streaming_copy)));
     write = std::max(write, fastest_rate(visits(to, streaming_fill)));
     roof_.read_gigabytes_per_second = fastest_rate(visits(from, read_all));
 #endif
@@ -133,7 +108,7 @@ class RoofRun {
   }
 
  private:
-  void offer_copy(const char* method, double gigabytes_per_second) {
+  void offer_copy(std::string_view method, double gigabytes_per_second) {
     if (gigabytes_per_second <= roof_.gigabytes_per_second) return;
     roof_.gigabytes_per_second = gigabytes_per_second;
     roof_.method = method;

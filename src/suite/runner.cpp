@@ -10,6 +10,7 @@
 
 #include "kernelwright/base/error.hpp"
 #include "kernelwright/suite/checks/class_checks.hpp"
+#include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/code_identity.hpp"
 #include "kernelwright/suite/slices.hpp"
 
@@ -100,10 +101,17 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
   const std::string specialization = bound_.specialization();
   const Plan& plan = bound_.plan();
   try {
+    auto pages = by_slices ? std::nullopt : watch_pages(spec);
+    if (pages && !pages->passed) {
+      CheckList checks;
+      checks.add(std::move(*pages));
+      return checks.conclude(result);
+    }
     if (by_slices)
       judge_slices(spec, result);
     else
       result = validate(spec, bound_, scratch_, platform_.device, platform_.catalog, options_);
+    if (pages) result.checks.insert(result.checks.begin(), std::move(*pages));
     if (checks_classes_ && !by_slices) check_class(spec, specialization, result);
     if (result.status == CaseStatus::kPassed)
       result.code = code_identity(bound_.implementation(), plan.describe());
@@ -125,6 +133,15 @@ void TargetRunner::check_class(const Case& spec, const std::string& specializati
   for (CheckResult& check : result.checks) checks.add(std::move(check));
   ClassChecks(spec, bound_, platform_, options_, checks).run();
   checks.conclude(result);
+}
+
+std::optional<CheckResult> TargetRunner::watch_pages(const Case& spec) {
+  if (platform_.pages == nullptr || !checks_classes_ || !bound_.survives_fork() ||
+      spec.fill != Fill::kNormal || spec.recorded != nullptr || !can_guard(spec.problem) ||
+      !paged_.insert(type_signature(spec.problem) + bound_.specialization()).second)
+    return std::nullopt;
+  if (auto found = platform_.pages->check(spec, how_.implementation, how_.pins)) return found;
+  return CheckResult{"pages", true, Reason::kNone, {}, {}};
 }
 
 bool TargetRunner::refuses(const Problem& problem) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -37,6 +38,9 @@ class TargetRunner {
   void judge(const Case& spec, CaseResult& result);
   void judge_slices(const Case& spec, CaseResult& result);
   void check_class(const Case& spec, const std::string& specialization, CaseResult& result);
+  // On a device a fault would end this process's use of it: the first case of a class is called in
+  // a worker first. Nothing for the others; what passed or failed.
+  std::optional<CheckResult> watch_pages(const Case& spec);
   // Whether a call of a problem that it declines would be refused, too; runs nothing.
   bool refuses(const Problem& problem);
 
@@ -48,6 +52,7 @@ class TargetRunner {
   double memory_bytes_;
   bool checks_classes_ = false;
   std::set<std::string> classes_;  // seen
+  std::set<std::string> paged_;    // the same, before their first case is judged
   int declined_checks_ = 8;        // declined cases that are still to be cross-checked
 };
 

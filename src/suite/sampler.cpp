@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "kernelwright/suite/random.hpp"
 #include "kernelwright/suite/watch.hpp"
 
 namespace kw::suite {
@@ -17,6 +18,9 @@ constexpr int kQuickResamples = 200;
 // Warm when the medians of two neighbouring windows agree.
 constexpr double kWindowSeconds = 0.1, kStill = 0.005;
 constexpr std::size_t kWindowSamples = 8;
+
+// Rounds of two ways that take turns: the interval of a median difference is then a few ns.
+constexpr int kPairs = 1000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -39,6 +43,13 @@ void warm_up(const StoppingRule& rule, const std::function<double()>& sample) {
     if (still && ns_since(start) >= rule.min_warm_seconds * 1e9) return;
     last = median;
   }
+}
+
+void conclude(Timing& timing, const std::string& reason) {
+  if (timing.after) add_flags_of_block(timing);
+  timing.nanoseconds = summarize(timing.samples);
+  timing.nanoseconds.stop_reason = reason;
+  if (timing.nanoseconds.bimodal) timing.flags.emplace_back("bimodal");
 }
 
 void sample_until_known(Timing& timing, const StoppingRule& rule,
@@ -64,13 +75,8 @@ void sample_until_known(Timing& timing, const StoppingRule& rule,
     }
   }
   timing.seconds = ns_since(start) * 1e-9;
-  if (monitor != nullptr) {
-    timing.after = monitor->read();
-    add_flags_of_block(timing);
-  }
-  timing.nanoseconds = summarize(timing.samples);
-  timing.nanoseconds.stop_reason = reason;
-  if (timing.nanoseconds.bimodal) timing.flags.emplace_back("bimodal");
+  if (monitor != nullptr) timing.after = monitor->read();
+  conclude(timing, reason);
 }
 
 }  // namespace
@@ -82,6 +88,35 @@ Timing collect_samples(std::string protocol, const StoppingRule& rule,
   for (int i = 0; i < rule.warmup; ++i) sample();
   sample_until_known(timing, rule, sample, monitor);
   return timing;
+}
+
+PairedTimings collect_pairs(const StoppingRule& rule, const std::function<double()>& first,
+                            const std::function<double()>& second, runtime::Monitor* monitor) {
+  PairedTimings pair;
+  for (int i = 0; i < rule.warmup; ++i) {
+    first();
+    second();
+  }
+  warm_up(rule, first);
+  RandomStream order(name_hash("pairs"));
+  const auto start = Clock::now();
+  if (monitor != nullptr) pair.first.before = monitor->read();
+  const int rounds = rule.iterations > 0 ? rule.iterations : kPairs;
+  for (int i = 0; i < rounds; ++i) {
+    const bool swapped = order.below(2) == 1;
+    const double early = swapped ? second() : first(), late = swapped ? first() : second();
+    pair.first.samples.push_back(swapped ? late : early);
+    pair.second.samples.push_back(swapped ? early : late);
+    pair.difference.samples.push_back(pair.first.samples.back() - pair.second.samples.back());
+  }
+  if (monitor != nullptr) pair.first.after = monitor->read();
+  for (Timing* timing : {&pair.first, &pair.second, &pair.difference}) {
+    timing->seconds = ns_since(start) * 1e-9;
+    timing->before = pair.first.before;
+    timing->after = pair.first.after;
+    conclude(*timing, "samples");
+  }
+  return pair;
 }
 
 int calls_per_sample(const std::function<void(std::int64_t)>& call, std::int64_t& next) {

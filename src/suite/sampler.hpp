@@ -32,6 +32,14 @@ Timing take_samples(std::string protocol, const StoppingRule& rule,
 Timing collect_samples(std::string protocol, const StoppingRule& rule,
                        const std::function<double()>& sample, runtime::Monitor* monitor = nullptr);
 
+// Two samples in turns, in an order drawn anew each round, so that drift and neighbours meet both.
+struct PairedTimings {
+  Timing first, second, difference;  // of the first less the second, round by round
+};
+PairedTimings collect_pairs(const StoppingRule& rule, const std::function<double()>& first,
+                            const std::function<double()>& second,
+                            runtime::Monitor* monitor = nullptr);
+
 // The same in steps, for callers that take samples in an order of their own: makes calls and
 // returns how many a sample needs.
 int calls_per_sample(const std::function<void(std::int64_t)>& call, std::int64_t& next);

@@ -47,7 +47,7 @@ class Validation {
   }
 
  private:
-  // Elsewhere compute-sanitizer is what sees reads.
+  // On the host; of other devices: device_pages.hpp.
   bool watch_pages() {
     if (device_.hardware().kind != DeviceKind::kCpu || !callable_.survives_fork() ||
         !has_page_guards() || spec_.fill != Fill::kNormal || case_bytes(problem_) > kPagesBytes)

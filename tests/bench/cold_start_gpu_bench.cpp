@@ -69,8 +69,11 @@ nlohmann::json measure(const std::string& first, const std::string& next) {
   report["empty_compile_ms"] = empty;
   for (const auto& plan : session.plans_on(*device)) {
     const double ms = compile_ms(plan->unit());
-    report["compile"].push_back(
-        {{"entry", plan->unit().entry}, {"ms", ms}, {"empties", ms / empty}});
+    nlohmann::json row = {{"entry", plan->unit().entry}, {"ms", ms}, {"empties", ms / empty}};
+    for (const auto& [name, value] : plan->info()) {
+      if (name == "find_ms" || name == "load_ms" || name == "image_bytes") row[name] = value;
+    }
+    report["compile"].push_back(std::move(row));
   }
   return report;
 }

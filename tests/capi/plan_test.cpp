@@ -89,7 +89,7 @@ TEST_F(Plans, RefuseACallThatTheyWereNotMadeFor) {
 TEST_F(Plans, AskForTheSameStaticScalars) {
   kw_plan* const plan =
       create({{"problem", "blend/bare x=f32[?,4] G=2 sharpness=0.25 flip=false edge=zero"}});
-  std::array<float, 8> x{}, y{};
+  alignas(16) std::array<float, 8> x{}, y{};  // as the plan is made for
   Call call;
   call.tensor(x.data(), KW_F32, {2, 4}).absent().absent().absent();
   call.tensor(y.data(), KW_F32, {2, 4}).absent().absent().absent();

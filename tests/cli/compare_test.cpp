@@ -45,6 +45,16 @@ TEST(Compare, ASlowerSecondSideEndsWithOne) {
   EXPECT_EQ(report["summary"]["exit_code"], 1);
 }
 
+// Cached, the reference is far below any copy, which is no failure.
+TEST(Compare, ACopyIsABaseline) {
+  const Finished finished = run_kw({"compare", "copy", "reference", "--problem", kProblem, "--json",
+                                    "--protocol", "wall_hot", "--iterations", "12"});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  const Json row = Json::parse(finished.out)["comparisons"][0];
+  EXPECT_EQ(row["a"], "copy");
+  EXPECT_LT(row["ratio"], 1);
+}
+
 TEST(Compare, WrongRequestsAreRefused) {
   const auto refuse = [](std::vector<std::string> arguments,
                          std::initializer_list<const char*> words) {
@@ -54,6 +64,7 @@ TEST(Compare, WrongRequestsAreRefused) {
   };
   refuse({"compare", kNative}, {"two implementations or two reports", "1 given"});
   refuse({"compare", kNative, "a.json"}, {"one is a report and the other is not"});
+  refuse({"compare", kNative, "copy"}, {"'copy'", "write it first"});
   refuse({"compare", kNative, "cpu.nativ.rms_norm"}, {"did you mean 'cpu.native.rms_norm'"});
   refuse({"compare", kNative, "cpu.native.rms_norm_backward"}, {"rms_norm_backward"});
   refuse({"compare", kNative, kNative, "--problem", kProblem, "--protocol", "graph_hot"},

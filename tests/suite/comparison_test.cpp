@@ -17,11 +17,11 @@ using Json = nlohmann::json;
 
 constexpr const char* kProblem = "affine/one x=f32[16,64] gain=f32[64]";
 
-test::FakeDeviceOptions small_cache() {
+test::FakeDeviceOptions small_cache(double gigabytes_per_second) {
   test::FakeDeviceOptions options;
   options.cache_bytes = 1 << 12;
   options.memory_bytes = std::int64_t{1} << 27;
-  options.gigabytes_per_second = 1000;
+  options.gigabytes_per_second = gigabytes_per_second;
   return options;
 }
 
@@ -29,7 +29,7 @@ test::FakeDeviceOptions small_cache() {
 struct World : test::GpuWorld {
   double toy_ns = 10000, other_ns = 10000;
 
-  World() : GpuWorld(small_cache()) {
+  explicit World(double gigabytes_per_second = 1000) : GpuWorld(small_cache(gigabytes_per_second)) {
     catalog.register_implementation(
         "affine", test::gpu_affine(device, test::GraphSabotage::kNone, [this] { return toy_ns; }));
     Implementation other =
@@ -87,6 +87,22 @@ TEST(Compare, ExitCodesFollowTheWorst) {
       << to_markdown(slower);
 }
 
+// 4096 bytes of x, as many of y and 256 of gain, on a device that copies a byte in a nanosecond.
+TEST(Compare, ACopyOfAsManyBytesIsABaseline) {
+  World world(1);
+  const CompareReport report = world.compare("copy", "toy");
+  ASSERT_EQ(report.rows.size(), 1U);
+  const ComparisonRow& row = report.rows[0];
+  ASSERT_TRUE(row.compared()) << row.message;
+  EXPECT_EQ(row.a, "copy");
+  EXPECT_EQ(row.b, "cuda.toy.affine");
+  EXPECT_NEAR(row.result.ratio, 0.8448, 1e-9);
+  EXPECT_EQ(row.result.verdict, Verdict::kSlower);
+  EXPECT_EQ(report.exit_code(), 0) << "slower than the roof is no failure";
+  test::expect_error(Code::kInvalidArgument, {"'copy'", "write it first", "kw compare copy toy"},
+                     [&] { world.compare("toy", "copy"); });
+}
+
 // An empty kernel takes 1 us here; bytes of the problem over 0.1 ns are beyond every roof.
 TEST(Compare, WhatIsBelowTheFloorOrBeyondTheRoofHasNoVerdict) {
   World world;
@@ -96,6 +112,13 @@ TEST(Compare, WhatIsBelowTheFloorOrBeyondTheRoofHasNoVerdict) {
   const ComparisonRow beyond = world.row(3100, 0.1);
   EXPECT_EQ(beyond.result.verdict, Verdict::kAmbiguous);
   EXPECT_EQ(beyond.flags, (std::vector<std::string>{"below_floor", "implausible_speed"}));
+}
+
+// What one side asked the cache to keep would cost the other.
+TEST(Compare, EveryBlockBeginsWithoutPersistingLines) {
+  World world;
+  const ComparisonRow row = world.row(1000, 1000);
+  EXPECT_GE(world.device.calls().persisting_resets, 2 * static_cast<int>(row.pairs.a.size()));
 }
 
 TEST(Compare, BothSidesPassNumericsFirst) {

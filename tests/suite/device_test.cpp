@@ -210,7 +210,7 @@ TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
   for (const Timing& timing : row.timings) protocols.push_back(timing.protocol);
   EXPECT_EQ(protocols, (std::vector<std::string>{"graph_cold", "graph_hot", "device_cold",
                                                  "eager_cold", "host_enqueue", "raw_launch",
-                                                 "raw_launch_384", "wall_sync", "call"}));
+                                                 "over_raw_launch", "wall_sync", "call"}));
   // The empty kernel takes as long as the call here.
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(row.timings[i].nanoseconds.median, test::FakeDevice::kKernelNs);
@@ -226,6 +226,7 @@ TEST(BenchOnADevice, TimesGraphsEagerCallsAndTheHost) {
                 static_cast<int>(row.timings[0].working_set_bytes / row.bytes),
             0);
   EXPECT_EQ(row.timings[1].working_set_bytes, row.bytes);
+  EXPECT_EQ(world.device.calls().persisting_resets, 1);
 }
 
 // 33 kB at 10 GB/s: 3.3 us.

@@ -35,10 +35,11 @@ TEST(Differences, SeeAWrongOracle) {
   for (const Sabotage sabotage : {Sabotage::kNegatedGradient, Sabotage::kWrongGradient}) {
     Catalog catalog;
     catalog.add({&AffineArgs::contract(),
-                 {make_probe<AffineArgs, run_affine>(true, Sabotage::kNone, DeviceKind::kCpu)}});
-    catalog.add(
-        {&AffineBackwardArgs::contract(),
-         {make_probe<AffineBackwardArgs, run_affine_backward>(true, sabotage, DeviceKind::kCpu)}});
+                 {make_probe<AffineArgs>(kit::ProbeOperation::kAffine, true, Sabotage::kNone,
+                                         DeviceKind::kCpu, {})}});
+    catalog.add({&AffineBackwardArgs::contract(),
+                 {make_probe<AffineBackwardArgs>(kit::ProbeOperation::kAffineBackward, true,
+                                                 sabotage, DeviceKind::kCpu, {})}});
     const Problem problem = parse_problem(
         "affine_backward/one dy=f32[3,8] x=f32[3,8] gain=f32[8] total=f32[8]", catalog);
     int wrong = 0;

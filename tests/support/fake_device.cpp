@@ -6,6 +6,7 @@
 
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/runtime/raw_launches.hpp"
 
 namespace kw::test {
 
@@ -60,7 +61,7 @@ class FakeEvent final : public Event {
   std::shared_ptr<std::optional<double>> time_;
 };
 
-class FakeGraph final : public Graph {
+class FakeGraph final : public Graph, public runtime::RawLaunches {
  public:
   FakeGraph(FakeDevice& device, std::vector<FakeDevice::Node> nodes)
       : device_(device),
@@ -77,6 +78,12 @@ class FakeGraph final : public Graph {
     GraphNodes count;
     for (const auto& node : *nodes_) ++(count.*node.kind);
     return count;
+  }
+  std::unique_ptr<ThreadScope> make_current() override { return nullptr; }
+  bool launch_kernels(void* stream) override {
+    if (nodes().kernels != nodes().total()) return false;
+    launch(stream);
+    return true;
   }
 
  private:
@@ -288,6 +295,11 @@ void FakeDevice::forbid_in_capture(std::string_view what, const StreamState* onl
   if (found) {
     fail(Code::kEnvironment, "{} on {} is not permitted while a stream is capturing", what, name());
   }
+}
+
+void FakeDevice::reset_persisting() {
+  const std::lock_guard lock(mutex_);
+  ++calls_.persisting_resets;
 }
 
 void* FakeDevice::allocate(std::int64_t bytes, MemoryKind kind) {

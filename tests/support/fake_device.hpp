@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernelwright/runtime/device.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/runtime/workspace_pool.hpp"
 
 namespace kw::test {
@@ -39,6 +39,7 @@ struct DriverCalls {
   int streams = 0, events = 0;
   int synchronizations = 0;
   int modules = 0, functions = 0;
+  int persisting_resets = 0;
 
   bool operator==(const DriverCalls&) const = default;
 };
@@ -49,7 +50,7 @@ using FakeKernel = std::function<void(const runtime::LaunchShape& shape, const v
 // Work runs at once, in the calling thread and under the device's lock, or is recorded when its
 // stream is capturing. As on CUDA: the default stream cannot be captured; allocating or waiting
 // during a capture is an error and invalidates it. New memory holds 0xA5.
-class FakeDevice final : public runtime::Device {
+class FakeDevice final : public runtime::Device, public runtime::PersistingCache {
  public:
   static constexpr double kKernelNs = 1000;  // device time of a kernel that names no other
   static constexpr std::byte kFreshMemory{0xA5};
@@ -94,6 +95,8 @@ class FakeDevice final : public runtime::Device {
   void cancel_capture(void* stream) noexcept override;
 
   std::unique_ptr<runtime::Module> load_module(std::span<const std::byte> image) override;
+
+  void reset_persisting() override;
 
  private:
   friend class FakeEvent;

@@ -27,9 +27,10 @@ KW_CACHE_DIR=$(mktemp -d) "$tree/bin/kw_cold_start_gpu_bench" \
 cat "$out/cold_start.jsonl"
 "$tree/bin/kw" bench --device cuda --protocol host_enqueue --output "$out/host.json" \
   --problem "${1:-rms_norm/qwen3_5 x=bf16[16,7168] weight=bf16[7168]}"
-# The table has the slot call alone; beside it, an empty kernel with 8 and with 384 bytes of arguments.
+# The table has the slot call alone; in turns with it went the launches that it makes.
 python3 - "$out/host.json" <<'END'
 import json, sys
 for timing in json.load(open(sys.argv[1]))["cases"][0]["benchmark"]:
-    print(f"{timing['protocol']:16} {timing['median'] / 1e3:.2f} us")
+    low, high = (each / 1e3 for each in timing["ci95"])
+    print(f"{timing['protocol']:16} {timing['median'] / 1e3:.3f} us, 95 % interval {low:.3f} to {high:.3f}")
 END

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "kernelwright/runtime/device.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/runtime/workspace_pool.hpp"
 
 namespace kw::runtime {
@@ -31,7 +32,7 @@ std::string cuda_bus_address(int index);
 // Works in the device's primary context, which it shares with CUDA's runtime and PyTorch. The null
 // stream is the legacy default stream, which cannot be captured. Messages of failures name the last
 // plan launched: a kernel's error shows at a later call.
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public GuardedMemory, public PersistingCache {
  public:
   // Throws Error(kEnvironment) when there is no driver or no such device.
   explicit CudaDevice(int index = 0);
@@ -69,6 +70,11 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<Module> load_module(std::span<const std::byte> image) override;
 
+  bool has_guarded_memory() const noexcept override;
+  void* allocate_guarded(std::int64_t bytes, Flush flush) override;
+  void free_guarded(void* data) noexcept override;
+  void reset_persisting() override;
+
  private:
   friend class CudaEvent;
   friend class CudaFunction;
@@ -85,6 +91,11 @@ class CudaDevice final : public Device {
     void* handle = nullptr;
   };
 
+  struct GuardedBlock {
+    std::uint64_t address = 0;  // of the reserved range: a page, what is mapped, a page
+    std::size_t reserved = 0, page = 0;
+  };
+
   // "cuda:0 cannot <what>: <the driver's words>; the last plan launched is <name>".
   std::string failure(std::string_view what, int result) const;
   void check(int result, std::string_view what) const;
@@ -96,7 +107,9 @@ class CudaDevice final : public Device {
   std::mutex names_mutex_;
   std::set<std::string, std::less<>> names_;  // guarded; of entries ever looked up
   mutable std::atomic<const std::string*> last_launched_{nullptr};
-  WorkspacePool pool_;  // last: its end frees memory through this device
+  std::mutex guarded_mutex_;
+  std::map<void*, GuardedBlock> guarded_;  // guarded; by address of the data
+  WorkspacePool pool_;                     // last: its end frees memory through this device
 };
 
 }  // namespace kw::runtime

@@ -77,14 +77,64 @@ void CudaGraph::launch(void* stream) {
                 "launch a graph");
 }
 
-GraphNodes CudaGraph::count_nodes() const {
+std::vector<cuda::NodeHandle> CudaGraph::node_handles() const {
   const cuda::Driver& driver = device_.context_.driver;
   std::size_t count = 0;
-  GraphNodes nodes;
-  if (driver.graph_nodes(graph_, nullptr, &count) != kSuccess || count == 0) return nodes;
+  if (driver.graph_nodes(graph_, nullptr, &count) != kSuccess || count == 0) return {};
   std::vector<cuda::NodeHandle> handles(count);
-  if (driver.graph_nodes(graph_, handles.data(), &count) != kSuccess) return nodes;
-  for (const cuda::NodeHandle handle : handles) {
+  if (driver.graph_nodes(graph_, handles.data(), &count) != kSuccess) return {};
+  return handles;
+}
+
+std::unique_ptr<RawLaunches::ThreadScope> CudaGraph::make_current() {
+  struct Current final : ThreadScope {
+    explicit Current(const CudaDevice& device) : guard(device) {}
+    const CudaDevice::Guard guard;
+  };
+  return std::make_unique<Current>(device_);
+}
+
+bool CudaGraph::launch_kernels(void* stream) {
+  if (kernels_.empty()) list_kernels();
+  for (KernelLaunch& kernel : kernels_) {
+    kernel.config.stream = cuda::stream_of(stream);
+    device_.check(device_.context_.driver.launch(&kernel.config, kernel.node.function,
+                                                 kernel.node.parameters, nullptr),
+                  "launch a captured kernel");
+  }
+  return !kernels_.empty();
+}
+
+void CudaGraph::list_kernels() {
+  const CudaDevice::Guard guard(device_);
+  const cuda::Driver& driver = device_.context_.driver;
+  if (driver.kernel_node == nullptr || driver.kernel_node_attribute == nullptr ||
+      nodes_.kernels != nodes_.total())
+    return;
+  std::vector<KernelLaunch> kernels;
+  kernels.reserve(static_cast<std::size_t>(nodes_.kernels));  // configs point at attributes
+  for (const cuda::NodeHandle handle : node_handles()) {
+    KernelLaunch& kernel = kernels.emplace_back();
+    cuda::KernelNode& node = kernel.node;
+    kernel.cluster.id = cuda::kLaunchClusterDimension;
+    if (driver.kernel_node(handle, &node) != kSuccess || node.function == nullptr ||
+        driver.kernel_node_attribute(handle, kernel.cluster.id, &kernel.cluster.value) != kSuccess)
+      return;
+    const bool clustered = kernel.cluster.value.cluster[0] > 1;
+    kernel.config = {{node.grid[0], node.grid[1], node.grid[2]},
+                     {node.block[0], node.block[1], node.block[2]},
+                     node.shared_bytes,
+                     nullptr,
+                     &kernel.cluster,
+                     clustered ? 1U : 0U};
+  }
+  kernels_ = std::move(kernels);
+}
+
+GraphNodes CudaGraph::count_nodes() const {
+  const cuda::Driver& driver = device_.context_.driver;
+  GraphNodes nodes;
+  for (const cuda::NodeHandle handle : node_handles()) {
     int type = -1;
     driver.node_type(handle, &type);
     switch (type) {

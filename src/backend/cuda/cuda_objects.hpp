@@ -7,9 +7,11 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/driver.hpp"
+#include "kernelwright/runtime/raw_launches.hpp"
 
 namespace kw::runtime {
 
@@ -63,7 +65,7 @@ class CudaEvent final : public Event {
   cuda::EventHandle handle_ = nullptr;
 };
 
-class CudaGraph final : public Graph {
+class CudaGraph final : public Graph, public RawLaunches {
  public:
   // Owns `graph`, also when it throws.
   CudaGraph(CudaDevice& device, cuda::GraphHandle graph);
@@ -71,14 +73,24 @@ class CudaGraph final : public Graph {
 
   void launch(void* stream) override;
   GraphNodes nodes() const override { return nodes_; }
+  std::unique_ptr<ThreadScope> make_current() override;
+  bool launch_kernels(void* stream) override;
 
  private:
+  struct KernelLaunch {
+    cuda::KernelNode node;
+    cuda::LaunchAttribute cluster;
+    cuda::LaunchConfig config;
+  };
+  std::vector<cuda::NodeHandle> node_handles() const;
   GraphNodes count_nodes() const;
+  void list_kernels();
 
   CudaDevice& device_;
   cuda::GraphHandle graph_ = nullptr;
   cuda::GraphExecHandle executable_ = nullptr;
   GraphNodes nodes_;
+  std::vector<KernelLaunch> kernels_;  // when first asked for
 };
 
 class CudaFunction final : public Function {

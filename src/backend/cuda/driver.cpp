@@ -9,7 +9,7 @@ namespace kw::runtime::cuda {
 namespace {
 
 constexpr int kOldestVersion = 11080;  // the first with clusters, and with every name below
-constexpr Result kNoDevice = 100, kStubLibrary = 34, kVersionMismatch = 803, kNotSupported = 801,
+constexpr Result kNoDevice = 100, kStubLibrary = 34, kVersionMismatch = 803,
                  kCompatNotSupported = 804;
 
 // Names whose plain spelling is an old ABI carry their suffix.
@@ -81,7 +81,18 @@ void find_all(Driver& d, Symbols& symbols) {
   symbols.need(d.set_function_attribute, "cuFuncSetAttribute");
   symbols.need(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   symbols.need(d.launch, "cuLaunchKernelEx");
+  symbols.optional(d.memory_granularity, "cuMemGetAllocationGranularity");
+  symbols.optional(d.address_reserve, "cuMemAddressReserve");
+  symbols.optional(d.address_free, "cuMemAddressFree");
+  symbols.optional(d.memory_create, "cuMemCreate");
+  symbols.optional(d.memory_release, "cuMemRelease");
+  symbols.optional(d.memory_map, "cuMemMap");
+  symbols.optional(d.memory_unmap, "cuMemUnmap");
+  symbols.optional(d.memory_access, "cuMemSetAccess");
+  symbols.optional(d.reset_persisting_l2, "cuCtxResetPersistingL2Cache");
   symbols.optional(d.device_bus_address, "cuDeviceGetPCIBusId");
+  symbols.optional(d.kernel_node, "cuGraphKernelNodeGetParams_v2");
+  symbols.optional(d.kernel_node_attribute, "cuGraphKernelNodeGetAttribute");
   symbols.optional(d.function_load, "cuFuncLoad");
   symbols.optional(d.module_function_count, "cuModuleGetFunctionCount");
   symbols.optional(d.module_functions, "cuModuleEnumerateFunctions");

@@ -24,11 +24,12 @@ using FunctionHandle = struct OpaqueFunction*;
 
 using Result = int;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidHandle = 400,
-                        kNotFound = 500, kNotReady = 600, kCaptureImplicit = 906;
+                        kNotFound = 500, kNotReady = 600, kNotSupported = 801,
+                        kCaptureImplicit = 906;
 
 // Of a device.
 inline constexpr int kMultiprocessors = 16, kL2Bytes = 38, kMajor = 75, kMinor = 76,
-                     kSharedBytesOptIn = 97;
+                     kSharedBytesOptIn = 97, kVirtualMemory = 102;
 // Of a function.
 inline constexpr int kMaxBlockThreads = 0, kStaticSharedBytes = 1, kLocalBytes = 3, kRegisters = 4,
                      kMaxDynamicSharedBytes = 8, kNonPortableCluster = 14;
@@ -53,6 +54,36 @@ struct LaunchAttribute {
   } value;
 };
 static_assert(sizeof(LaunchAttribute) == 72);
+
+// Of a kernel node; `parameters` are the graph's.
+struct KernelNode {
+  FunctionHandle function;
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+  void *kernel, *context;
+};
+static_assert(sizeof(KernelNode) == 72);
+
+// Where memory is, and what it is made of.
+inline constexpr int kLocationDevice = 1, kMemoryPinned = 1, kReadWrite = 3;
+using MemoryHandle = unsigned long long;
+struct MemoryLocation {
+  int type, id;
+};
+struct MemoryProperties {
+  int type, handle_types;
+  MemoryLocation location;
+  void* platform;
+  unsigned char flags[8];
+};
+static_assert(sizeof(MemoryProperties) == 32);
+struct MemoryAccess {
+  MemoryLocation location;
+  int flags;
+};
+static_assert(sizeof(MemoryAccess) == 12);
 
 struct LaunchConfig {
   unsigned grid[3], block[3];
@@ -110,6 +141,8 @@ struct Driver {
   Result (*graph_destroy)(GraphHandle);
   Result (*graph_nodes)(GraphHandle, NodeHandle*, std::size_t*);
   Result (*node_type)(NodeHandle, int*);
+  Result (*kernel_node)(NodeHandle, KernelNode*);                    // optional
+  Result (*kernel_node_attribute)(NodeHandle, int id, void* value);  // optional
 
   Result (*module_load)(ModuleHandle*, const void*);
   Result (*module_unload)(ModuleHandle);
@@ -118,6 +151,17 @@ struct Driver {
   Result (*set_function_attribute)(FunctionHandle, int, int);
   Result (*occupancy)(int*, FunctionHandle, int, std::size_t);
   Result (*launch)(const LaunchConfig*, FunctionHandle, void**, void**);
+
+  // Optional, for tests and measurement.
+  Result (*memory_granularity)(std::size_t*, const MemoryProperties*, int);
+  Result (*address_reserve)(Address*, std::size_t, std::size_t, Address, unsigned long long);
+  Result (*address_free)(Address, std::size_t);
+  Result (*memory_create)(MemoryHandle*, std::size_t, const MemoryProperties*, unsigned long long);
+  Result (*memory_release)(MemoryHandle);
+  Result (*memory_map)(Address, std::size_t, std::size_t, MemoryHandle, unsigned long long);
+  Result (*memory_unmap)(Address, std::size_t);
+  Result (*memory_access)(Address, std::size_t, const MemoryAccess*, std::size_t);
+  Result (*reset_persisting_l2)();
 
   Result (*device_bus_address)(char*, int, DeviceId);                   // optional
   Result (*function_load)(FunctionHandle);                              // optional

@@ -110,6 +110,10 @@ struct CudaForwardCfg {
   }
 };
 
+// Where a thread finds the weights of its columns for every row.
+enum class WeightsIn : int { kRegisters, kShared, kMemory };
+inline constexpr const char* kWeightsInNames[] = {"registers", "shared", "memory"};
+
 // cuda.jit.rms_norm_backward: a fixed number of clusters walk the rows, each with one partial sum
 // of dweight; a second kernel adds the partials.
 struct CudaBackwardCfg {
@@ -131,7 +135,9 @@ struct CudaBackwardCfg {
   int rows_per_block = 1;
   int unroll = 1;
   int stages = 0;  // rows of x and dy that are copied ahead into shared memory; 0: read by threads
-  bool shared_weights = false;  // with stages: weights are read from shared memory as well
+  bool hold = false;  // with stages: rows wait for their sums in registers; else are read again
+  bool fill_first = false;  // with stages: the first are filled before the loop, not by turns of it
+  WeightsIn weights = WeightsIn::kRegisters;  // kShared wants stages
   bool prefetch =
       false;  // without stages: the next rows are read before the present ones are summed
   int min_blocks = 1;
@@ -160,7 +166,9 @@ struct CudaBackwardCfg {
     v("rows_per_block", self.rows_per_block);
     v("unroll", self.unroll);
     v("stages", self.stages);
-    v("shared_weights", self.shared_weights);
+    v("hold", self.hold);
+    v("fill_first", self.fill_first);
+    v("weights", self.weights, kWeightsInNames);
     v("prefetch", self.prefetch);
     v("min_blocks", self.min_blocks);
     v("partials", self.partials);
@@ -296,7 +304,8 @@ constexpr int staged_row_bytes(const CudaBackwardCfg& cfg) {
 constexpr int dynamic_shared_bytes(const CudaForwardCfg&) { return 0; }
 constexpr int dynamic_shared_bytes(const CudaBackwardCfg& cfg) {
   if (cfg.stages == 0) return 0;
-  const int weights = cfg.shared_weights ? row_tiling(cfg).slice * element_bytes(cfg.weight) : 0;
+  const bool with_weights = cfg.weights == WeightsIn::kShared;
+  const int weights = with_weights ? row_tiling(cfg).slice * element_bytes(cfg.weight) : 0;
   return kBarrierBytes + cfg.stages * 2 * cfg.rows_per_block * staged_row_bytes(cfg) + weights;
 }
 
@@ -378,10 +387,15 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
   if (cfg.prefetch && (cfg.reload || row_tiling(cfg).vectors > 2)) {
     return "prefetch excludes reload and more than two accesses a thread";
   }
-  if (cfg.shared_weights && (cfg.stages == 0 || !weighted(cfg.variant) ||
-                             row_tiling(cfg).width * element_bytes(cfg.weight) % 16 != 0)) {
-    return "shared_weights wants stages, and weights as wide as x or wider";
+  if (cfg.weights == WeightsIn::kShared &&
+      (cfg.stages == 0 || !weighted(cfg.variant) ||
+       row_tiling(cfg).width * element_bytes(cfg.weight) % 16 != 0)) {
+    return "weights in shared memory want stages, and to be as wide as x or wider";
   }
+  if (cfg.weights == WeightsIn::kRegisters && !cfg.reload && weight_registers(cfg) > 16) {
+    return "the weights do not fit in registers";
+  }
+  if ((cfg.hold || cfg.fill_first) && cfg.stages == 0) return "hold and fill_first want stages";
   if (cfg.stages == 0) {
     const int rows = cfg.prefetch ? 2 * cfg.unroll : cfg.unroll;
     if (!cfg.reload && row_registers(cfg) * rows > 32) return "the rows do not fit in registers";
@@ -391,6 +405,9 @@ constexpr const char* objection(const CudaBackwardCfg& cfg) {
     return "stages exclude reload, unroll and prefetch";
   if (cfg.stages < 2 || cfg.stages > kMaxStages) return "stages is 0 or 2 to 16";
   if (!cfg.unit_stride) return "stages need columns without stride";
+  if (!cfg.aligned && (!cfg.hold || cfg.fill_first)) {
+    return "unaligned rows in stages are held, for a read takes two turns, and filled by the loop";
+  }
   if (block_shared_bytes(cfg) > 227 * 1024) return "stages do not fit in shared memory";
   return nullptr;
 }

@@ -220,6 +220,13 @@ struct RowTerms {
   }
 };
 
+constexpr WeightUse weight_use(const CudaBackwardCfg& cfg) {
+  if (!weighted(cfg.variant) || !cfg.want_dx) return WeightUse::kNone;
+  return cfg.weights == WeightsIn::kRegisters ? WeightUse::kKept
+         : cfg.weights == WeightsIn::kShared  ? WeightUse::kShared
+                                              : WeightUse::kReread;
+}
+
 // The rows that a thread works on: up to two accesses a row stay in registers, more are read again
 // when the sums are known.
 template <CudaBackwardCfg kCfg>
@@ -399,10 +406,7 @@ inline void backward_rows(const CudaBackwardArgs& args) {
   i64 row = static_cast<i64>(cluster) * group_rows(kCfg) + mine.group;
   BackwardRows<kCfg> rows;
   rows.load(mine, args, row);
-  constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
-                             : kVectors <= 2                   ? WeightUse::kKept
-                                                               : WeightUse::kReread;
-  const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step);
+  const Weights<Mine, weight_use(kCfg)> weights(mine, args.weight, args.weight_step);
   DweightSum<kCfg> dweight;
   dweight.clear();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
@@ -464,11 +468,8 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   // the blocks. By one thread that took more instructions than the rest of the row's path.
   constexpr int kFetchers = kCfg.aligned ? 1 : 8;
   constexpr u32 kArrivals = kCfg.aligned ? 1 : kFetchers + 2;
-  // One access a row waits for the sums in registers, more are read from the stage again: shared
-  // memory is cheaper than registers. Of unaligned rows all wait: their reads take twice the turns.
-  constexpr bool kHold = !kCfg.aligned || kVectors == 1;
-  constexpr int kHeld = kHold ? kVectors : 1;
-  constexpr int kAhead = kHold ? kStages : kStages - 1;
+  constexpr int kHeld = kCfg.hold ? kVectors : 1;
+  constexpr int kAhead = kCfg.hold ? kStages : kStages - 1;
   const auto fetch = [&](i64 head, int stage) {
     if (head >= args.rows) return;
     const u32 barrier = barriers + static_cast<u32>(stage) * 8,
@@ -478,7 +479,9 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes
                       : left > 0                  ? static_cast<u32>(left) * sizeof(T)
                                                   : 0;
-    const int count = args.rows - head < kRows ? static_cast<int>(args.rows - head) : kRows;
+    const int count = kRows == 1                 ? 1  // a loop less to compile
+                      : args.rows - head < kRows ? static_cast<int>(args.rows - head)
+                                                 : kRows;
     if constexpr (kCfg.aligned) {
       expect_bytes(barrier, 2 * static_cast<u32>(count) * bytes);
       if (bytes == 0) return;
@@ -525,13 +528,13 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     for (int i = 0; i < kStages; ++i) init_barrier(barriers + static_cast<u32>(i) * 8, kArrivals);
     fence_barriers();
   }
-  // Stages of wide rows leave no L1 cache to read weights from again; one block has registers.
-  constexpr bool kRoom =
-      kCfg.aligned && kVectors > 2 && kVectors * Mine::WeightAccess::kWords <= 16;
-  constexpr WeightUse kUse = !Mine::kWeighted || !kCfg.want_dx ? WeightUse::kNone
-                             : kCfg.shared_weights             ? WeightUse::kShared
-                             : kVectors == 1 || kRoom          ? WeightUse::kKept
-                                                               : WeightUse::kReread;
+  if constexpr (kCfg.fill_first) {
+    if (threadIdx.x < kFetchers) {
+#pragma unroll 1
+      for (int i = 0; i < kAhead; ++i) fetch(start + i * pace, i);
+    }
+  }
+  constexpr WeightUse kUse = weight_use(kCfg);
   const Weights<Mine, kUse> weights(mine, args.weight, args.weight_step,
                                     ring + kStages * 2 * kTensorBytes);
   DweightSum<kCfg> dweight;
@@ -539,14 +542,17 @@ inline void backward_staged(const CudaBackwardArgs& args) {
   __syncthreads();
   if constexpr (Mine::kBlocks > 1) cluster_wait();
 
-  constexpr bool kInRegisters = kHold || kUse == WeightUse::kKept;
+  constexpr bool kInRegisters = kCfg.hold || kUse == WeightUse::kKept;
   const auto weight_of = [&](int v, float(&weight)[kWidth]) { weights.unpack(mine, v, weight); };
   int turn = 0, stage = 0, filled = 0;
   u32 parity = 0;
-  // The first kAhead turns fill stages and no more: a loop of their own would have a second copy of
-  // `fetch`, which took a tenth of the time to compile, and registers.
-  for (i64 head = start - kAhead * pace; head < args.rows; head += pace) {
-    const bool filling = head < start;
+  // Without fill_first the first kAhead turns fill stages and no more: a loop of their own has a
+  // second copy of `fetch`, which takes a tenth of the time to compile, and registers. But loads of
+  // weights pass no branch: with two accesses a row they then wait behind the row, twice (16384
+  // rows of 7168: 180 us, 168 with fill_first).
+  const i64 begin = kCfg.fill_first ? start : start - kAhead * pace;
+  for (i64 head = begin; head < args.rows; head += pace) {
+    const bool filling = !kCfg.fill_first && head < start;
     const i64 row = head + mine.group;
     const bool present = !filling && row < args.rows;
     const RowIndex<kCfg.leading> index(row, args.map);
@@ -564,12 +570,15 @@ inline void backward_staged(const CudaBackwardArgs& args) {
         x_held[v] = mine.read_shared(x, here, v, present);
         dy_held[v] = mine.read_shared(dy, here + kTensorBytes, v, present);
       }
-    } else if constexpr (kHold) {
-      load_staged(mine, x_held[0], here, 0, present);
-      load_staged(mine, dy_held[0], here + kTensorBytes, 0, present);
+    } else if constexpr (kCfg.hold) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        load_staged(mine, x_held[v], here, v, present);
+        load_staged(mine, dy_held[v], here + kTensorBytes, v, present);
+      }
     }
     const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
-      if constexpr (!kHold) {
+      if constexpr (!kCfg.hold) {
         load_staged(mine, x_held[0], here, v, present);
         load_staged(mine, dy_held[0], here + kTensorBytes, v, present);
       }
@@ -581,10 +590,14 @@ inline void backward_staged(const CudaBackwardArgs& args) {
                                        weight_of);
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
     }
-    // A barrier ago, all had left the stage of the turn before, with kHold that of this one.
+    // A barrier ago, all had left the stage of the turn before, with `hold` that of this one.
+    if constexpr (kCfg.fill_first)
+      filled = kCfg.hold ? stage : stage == 0 ? kStages - 1 : stage - 1;
     if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
-    if (++filled == kStages) filled = 0;
-    if (filling) continue;
+    if constexpr (!kCfg.fill_first) {
+      if (++filled == kStages) filled = 0;
+      if (filling) continue;
+    }
     apply_group<kCfg, 1>(mine, args, row, rstd, sums, dweight, read, weight_of);
     turn ^= 1;
     if (++stage == kStages) {

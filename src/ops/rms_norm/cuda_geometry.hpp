@@ -105,10 +105,26 @@ constexpr void set_free(CudaForwardCfg& cfg, long long rows, CudaLimits) {
   }
 }
 
+// Of rows in stages, which leave no L1 cache to read weights from again: kept where one block has
+// the registers. With two accesses they come from memory before the row does: kept, 16384 rows of
+// 7168 took 188 us instead of 180. Unaligned rows wait in registers, and many columns leave none.
+constexpr void set_weights(CudaBackwardCfg& cfg, int vectors, int columns) {
+  const bool room = cfg.aligned && vectors > 2 && weight_registers(cfg) <= 16;
+  if (vectors == 1 || room) {
+    cfg.weights = WeightsIn::kRegisters;
+  } else if (!cfg.aligned && columns > 8 && weighted(cfg.variant) &&
+             row_tiling(cfg).width * element_bytes(cfg.weight) % 16 == 0) {
+    cfg.weights = WeightsIn::kShared;
+  } else {
+    cfg.weights = WeightsIn::kMemory;
+  }
+}
+
 constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits limits) {
   cfg.rows_per_block = cfg.unroll = cfg.min_blocks = 1;
   cfg.stages = 0;
-  cfg.shared_weights = cfg.prefetch = false;
+  cfg.hold = cfg.fill_first = cfg.prefetch = false;
+  cfg.weights = WeightsIn::kMemory;
   cfg.partials = 2 * kPartialsUnit;
   if (cfg.reload) return;
   // Partials of wide rows must not outweigh the rows; eight graphics clusters divide these.
@@ -117,27 +133,29 @@ constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits lim
   if (wide && cfg.unit_stride) {
     // Several blocks a multiprocessor while a thread needs at most 64 registers, 120 where it
     // shifts.
-    const int columns = row_tiling(cfg).vectors * row_tiling(cfg).width;
+    const int vectors = row_tiling(cfg).vectors, columns = vectors * row_tiling(cfg).width;
     const int blocks = columns > 8   ? 1
                        : cfg.aligned ? blocks_of_1024_threads(cfg)
                                      : clamp(512 / block_threads(cfg), 1, 6);
-    // Unaligned rows wait in registers, and so many columns leave none for weights: read again from
-    // memory, they took twenty loads a thread and row, or spills.
-    const int weights = row_tiling(cfg).slice * element_bytes(cfg.weight);
-    cfg.shared_weights = !cfg.aligned && columns > 8 && weighted(cfg.variant) &&
-                         row_tiling(cfg).width * element_bytes(cfg.weight) % 16 == 0;
-    const int stage = 2 * staged_row_bytes(cfg);
+    set_weights(cfg, vectors, columns);
+    const bool shared = cfg.weights == WeightsIn::kShared;
+    const int weights = shared ? row_tiling(cfg).slice * element_bytes(cfg.weight) : 0;
     const int room =
-        (limits.max_shared_bytes / blocks - 4096 - (cfg.shared_weights ? weights : 0)) / stage;
-    cfg.stages = clamp(room, 0, 4);
-    if (cfg.stages >= 2) {
+        (limits.max_shared_bytes / blocks - 4096 - weights) / (2 * staged_row_bytes(cfg));
+    if (room >= 2) {
+      // One access a row waits in registers, of more the stage is cheaper. Unaligned rows all wait:
+      // their reads take twice the turns.
+      cfg.hold = !cfg.aligned || vectors == 1;
+      // Three rows ahead are best, and of held ones every stage is: 16384 rows of 4096 took 100.4
+      // us with four stages, 101.7 with six, 99.5 with three.
+      cfg.stages = clamp(room, 2, cfg.aligned && cfg.hold ? 3 : 4);
+      cfg.fill_first = !cfg.hold && vectors == 2;
       cfg.min_blocks = blocks;
       if (cfg.cluster == 1) cfg.partials = blocks * kPartialsUnit;
       return;
     }
-    cfg.stages = 0;
-    cfg.shared_weights = false;
   }
+  cfg.weights = row_tiling(cfg).vectors <= 2 ? WeightsIn::kRegisters : WeightsIn::kMemory;
   if (cfg.threads_per_row < 256) cfg.rows_per_block = power_of_two_from(256 / cfg.threads_per_row);
   while (block_threads(cfg) > (wide ? 1024 : 512) ||
          cfg.rows_per_block / 2 * row_tiling(cfg).slice > 10240) {

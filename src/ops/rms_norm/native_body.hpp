@@ -261,7 +261,7 @@ void forward_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end)
       const X* ahead = plan.x.row<X>(std::min(first + g + plan.ahead, plan.rows - 1));
       for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
         const std::int64_t count = std::min(plan.tile, plan.hidden - start);
-        const W* w = nullptr;
+        const W* w = weight_tile;  // without a weight never read, but counted along
         if constexpr (kVariant != Variant::kUnweighted) {
           w = adjacent(weight, weight_stride, start, count, weight_tile);
         }
@@ -619,7 +619,7 @@ void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
         }
         if constexpr (kDx) {
           const X* dy_part = adjacent(dy, dy_stride, start, count, dy_tile[0]);
-          const W* w = nullptr;
+          const W* w = weight_tile;
           if constexpr (kWeighted) w = adjacent(weight, weight_stride, start, count, weight_tile);
           add_piece(sum_of_products<kX, kW, kWeighted>(dy_part, x_part, w, offset, count), start,
                     products);
@@ -643,7 +643,7 @@ void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
 
     for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
       const std::int64_t count = std::min(plan.tile, plan.hidden - start);
-      const W* w = nullptr;
+      const W* w = weight_tile;
       if constexpr (kWeighted && kDx) {
         w = adjacent(weight, weight_stride, start, count, weight_tile);
       }

@@ -13,6 +13,8 @@ std::vector<tune::SearchSpec> searches() {
   const tune::Axis reload{"reload", {"false", "true"}};
   const tune::Axis rows{"rows_per_block", {"1", "2", "4", "8", "16", "32"}};
   const tune::Axis unroll{"unroll", {"1", "2", "4"}};
+  const tune::Axis hold{"hold", {"false", "true"}};
+  const tune::Axis weights{"weights", {"registers", "shared", "memory"}};
   const tune::Axis blocks{"min_blocks", {"1", "2", "4", "8"}};
   return {
       {"cuda.jit.rms_norm",
@@ -21,8 +23,12 @@ std::vector<tune::SearchSpec> searches() {
        cuda_forward_geometry},
       {"cuda.jit.rms_norm_backward",
        {"element", "hidden", "want_dx", "want_dweight"},
-       {{threads, cluster, reload, rows, {"stages", {"0", "2", "3", "4"}}},
-        {unroll, {"prefetch", {"false", "true"}}, blocks},
+       {{threads, cluster, reload, rows, {"stages", {"0", "2", "3", "4", "6"}}, hold},
+        {unroll,
+         {"prefetch", {"false", "true"}},
+         blocks,
+         weights,
+         {"fill_first", {"false", "true"}}},
         {{"partials", {"66", "132", "264", "528", "1056"}}}},
        cuda_backward_geometry},
   };

@@ -60,6 +60,8 @@ class ClassChecks {
   Case fresh_case(std::size_t i) const;
   // What an undisturbed call makes of set i.
   const Outputs& expected(std::size_t i);
+  // Waits until late work, on whatever stream, is done.
+  void settle();
   // What the oracle says against outputs of set i.
   std::optional<std::string> wrong_values(std::size_t i, const Outputs& outputs);
   // Whether `outputs` of set i are right: bitwise where deterministic, else by the oracle.

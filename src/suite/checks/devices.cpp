@@ -23,13 +23,14 @@ void ClassChecks::second_device() {
       device_.is_asynchronous() ? device_.hold(nullptr, std::chrono::milliseconds(1000)) : nullptr;
   throw_if_failed(anew->call_on(there.arguments(), nullptr));
   other.synchronize(nullptr);
-  const Outputs outputs = there.current();
+  // Judged before this device is waited for: what went there by mistake may have broken it.
+  const bool is_right = right(0, there.current());
   if (hold != nullptr) hold->release();
-  device_.synchronize(nullptr);
-  if (!right(0, outputs)) {
+  if (!is_right) {
     return reject("second_device", Reason::kWrongDevice,
                   "right on " + device_.name() + ", wrong on " + other.name());
   }
+  device_.synchronize(nullptr);
   if (const auto where = here.damage()) {
     return reject(
         "second_device", Reason::kWrongDevice,

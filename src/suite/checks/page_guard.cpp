@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/suite/mapped_pages.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -38,40 +39,24 @@ struct Fault {
   int signal = 0;
 };
 
-std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-// `bytes` between two unmapped pages, against one of them.
+// `bytes` whose address has this residue of 16, against one of the missing pages: as near to the
+// end as that allows.
 class Mapping {
  public:
-  Mapping(std::size_t bytes, std::size_t residue, bool at_end) : bytes_(bytes) {
-    const std::size_t page = page_bytes();
-    const std::size_t middle = (bytes + residue + 16 + page - 1) / page * page;
-    total_ = middle + 2 * page;
-    void* const all =
-        ::mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) fail(Code::kEnvironment, "cannot map {} bytes for page guards", total_);
-    all_ = static_cast<std::byte*>(all);
-    ::mprotect(all_, page, PROT_NONE);
-    ::mprotect(all_ + total_ - page, page, PROT_NONE);
-    std::byte* const first = all_ + page;
-    // As near to the end as a multiple of 16 plus the residue of the alignment allows.
-    data_ = at_end ? first + ((middle - bytes - residue) / 16 * 16 + residue) : first + residue;
-  }
+  Mapping(std::size_t bytes, std::size_t residue, bool at_end)
+      : bytes_(bytes),
+        pages_(at_end ? guarded_bytes(bytes, residue) : bytes + residue, at_end),
+        data_(pages_.data() + (at_end ? 0 : residue)) {}
 
   std::byte* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  void make_read_only() const {
-    ::mprotect(all_ + page_bytes(), total_ - 2 * page_bytes(), PROT_READ);
-  }
-  bool contains(const std::byte* at) const noexcept { return at >= all_ && at < all_ + total_; }
+  void make_read_only() const { pages_.make_read_only(); }
+  bool contains(const std::byte* at) const noexcept { return pages_.contains(at); }
 
  private:
-  std::byte* all_ = nullptr;
+  std::size_t bytes_ = 0;
+  MappedPages pages_;
   std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0, total_ = 0;
 };
 
 // The whole pages of memory that the child must not stray into: a wrong offset of gigabytes is as

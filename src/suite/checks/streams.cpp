@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether all of a call lies in the stream that it was given, between what was enqueued before it
 // and what is enqueued after it, without the host having to wait.
-#include <thread>
-
 #include "kernelwright/suite/checks/class_checks.hpp"
 
 namespace kw::suite {
@@ -52,9 +50,7 @@ void ClassChecks::stream() {
     return;
   }
   if (right(0, calls.consumed())) return pass("stream");
-  // Late work shows when everything has calmed down.
-  std::this_thread::sleep_for(milliseconds(20));
-  device_.synchronize(nullptr);
+  settle();
   if (right(0, calls.current())) {
     reject("stream", Reason::kEscapedWork,
            "a consumer on the same stream saw the outputs before they were written");

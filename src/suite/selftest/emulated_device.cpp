@@ -194,6 +194,19 @@ void EmulatedDevice::deallocate(void* data, MemoryKind) noexcept {
   ::operator delete(data, kAlignment);
 }
 
+void* EmulatedDevice::allocate_guarded(std::int64_t bytes, Flush flush) {
+  const std::lock_guard lock(mutex_);
+  MappedPages pages(static_cast<std::size_t>(bytes), flush == Flush::kEnd);
+  void* const data = pages.data();
+  guarded_.emplace(data, std::move(pages));
+  return data;
+}
+
+void EmulatedDevice::free_guarded(void* data) noexcept {
+  const std::lock_guard lock(mutex_);
+  guarded_.erase(data);
+}
+
 void EmulatedDevice::copy(void* destination, const void* source, std::int64_t bytes, void* stream) {
   if (bytes <= 0) return;
   const std::lock_guard lock(mutex_);

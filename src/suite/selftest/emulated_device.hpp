@@ -11,8 +11,9 @@
 #include <mutex>
 #include <string>
 
-#include "kernelwright/runtime/device.hpp"
+#include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/runtime/workspace_pool.hpp"
+#include "kernelwright/suite/mapped_pages.hpp"
 
 namespace kw::suite {
 
@@ -21,7 +22,7 @@ namespace kw::suite {
 // Work runs when it is enqueued, unless its stream is held or waits for another's event; and when
 // somebody waits for its stream. After such a wait the other streams go on as far as they can.
 // Allocating, and waiting for a stream, are errors while it is captured.
-class EmulatedDevice final : public runtime::Device {
+class EmulatedDevice final : public runtime::Device, public runtime::GuardedMemory {
  public:
   explicit EmulatedDevice(DeviceKind kind, int index = 0);
   ~EmulatedDevice() override;
@@ -59,6 +60,10 @@ class EmulatedDevice final : public runtime::Device {
   void begin_capture(void* stream) override;
   std::unique_ptr<runtime::Graph> end_capture(void* stream) override;
   void cancel_capture(void* stream) noexcept override;
+
+  bool has_guarded_memory() const noexcept override { return true; }
+  void* allocate_guarded(std::int64_t bytes, Flush flush) override;
+  void free_guarded(void* data) noexcept override;
 
  private:
   friend class EmulatedEvent;
@@ -99,6 +104,7 @@ class EmulatedDevice final : public runtime::Device {
   std::unique_ptr<StreamState> default_stream_;
   std::map<void*, std::unique_ptr<StreamState>> streams_;
   std::map<void*, std::int64_t> allocations_;
+  std::map<void*, MappedPages> guarded_;
   std::int64_t allocated_ = 0;
   runtime::WorkspacePool pool_;  // last: its end frees memory through this device
 };

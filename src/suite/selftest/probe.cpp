@@ -21,11 +21,12 @@ ContractInfo probe_info(const char* operation, std::vector<Variant> variants,
   return info;
 }
 
-template <typename Args, void (*kRun)(const ProbePlan&, const Args&, unsigned char*)>
-void add(Catalog& catalog, Sabotage sabotage, DeviceKind device) {
+template <typename Args>
+void add(Catalog& catalog, kit::ProbeOperation operation, Sabotage sabotage, DeviceKind device,
+         const ProbeToolchain& toolchain) {
   catalog.add({&Args::contract(),
-               {make_probe<Args, kRun>(false, sabotage, device),
-                make_probe<Args, kRun>(true, Sabotage::kNone, device)}});
+               {make_probe<Args>(operation, false, sabotage, device, toolchain),
+                make_probe<Args>(operation, true, Sabotage::kNone, device, {})}});
 }
 
 }  // namespace
@@ -89,15 +90,17 @@ const Contract& UpdateArgs::contract() {
 }
 
 Implementation probe_affine(Sabotage sabotage, DeviceKind device) {
-  return make_probe<AffineArgs, run_affine>(false, sabotage, device);
+  return make_probe<AffineArgs>(kit::ProbeOperation::kAffine, false, sabotage, device, {});
 }
 
-void add_probes(Catalog& catalog, Sabotage sabotage, DeviceKind device) {
-  add<AffineArgs, run_affine>(catalog, sabotage, device);
+void add_probes(Catalog& catalog, Sabotage sabotage, DeviceKind device,
+                const ProbeToolchain& toolchain) {
+  using Operation = kit::ProbeOperation;
+  add<AffineArgs>(catalog, Operation::kAffine, sabotage, device, toolchain);
   // The forward's reference makes what a backward is given; its own defects are planted apart.
-  add<AffineBackwardArgs, run_affine_backward>(catalog, sabotage, device);
-  add<GatherArgs, run_gather>(catalog, sabotage, device);
-  add<UpdateArgs, run_update>(catalog, sabotage, device);
+  add<AffineBackwardArgs>(catalog, Operation::kAffineBackward, sabotage, device, toolchain);
+  add<GatherArgs>(catalog, Operation::kGather, sabotage, device, toolchain);
+  add<UpdateArgs>(catalog, Operation::kUpdate, sabotage, device, toolchain);
 }
 
 }  // namespace kw::suite

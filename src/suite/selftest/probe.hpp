@@ -10,6 +10,8 @@
 #pragma once
 
 #include "kernelwright/core/catalog.hpp"
+#include "kernelwright/jit/plan.hpp"
+#include "kernelwright/kit/shared/probe.hpp"
 #include "kernelwright/suite/selftest/sabotage.hpp"
 
 namespace kw::suite {
@@ -44,12 +46,23 @@ struct UpdateArgs {
   static const Contract& contract();
 };
 
+// What compiles their kernels for a device that is there; without, they are host code, enqueued on
+// an EmulatedDevice and elsewhere done at once.
+struct ProbeToolchain {
+  jit::Toolchain* compiler = nullptr;  // borrowed
+  std::string arch;
+  jit::Session* session = nullptr;  // borrowed; null: this process's
+};
+
+// The kernel for a device, and the same on the host with arguments of host memory.
+jit::Unit probe_unit(const kit::ProbeCfg& cfg, const std::string& arch);
+void run_probe_on_host(const kit::ProbeCfg& cfg, const kit::ProbeArgs& args);
+
 // cpu.toy.affine or cuda.toy.affine with this defect; declared deterministic and batch-invariant.
-// On an EmulatedDevice its work is enqueued, elsewhere done at once.
 Implementation probe_affine(Sabotage sabotage, DeviceKind device = DeviceKind::kCpu);
 
 // All four with their references and an implementation each.
 void add_probes(Catalog& catalog, Sabotage sabotage = Sabotage::kNone,
-                DeviceKind device = DeviceKind::kCpu);
+                DeviceKind device = DeviceKind::kCpu, const ProbeToolchain& toolchain = {});
 
 }  // namespace kw::suite

@@ -1,53 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what a probe computes, on host memory, with what is planted in its values and its use of
-// memory. How it is enqueued: probe_launch.cpp.
+// Private: the kernels of probes, on the host or compiled for a device, and what a call of theirs
+// gets. How it is enqueued, with what is planted there: probe_launch.cpp.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "kernelwright/kit/shared/probe.hpp"
 #include "kernelwright/runtime/stream.hpp"
 #include "kernelwright/suite/selftest/emulated_device.hpp"
 #include "kernelwright/suite/selftest/probe.hpp"
 
 namespace kw::suite {
 
-inline constexpr std::int64_t kProbeWorkspaceBytes = 128, kProbeZeroedBytes = 64;
+kit::ProbeArgs probe_args(const AffineArgs& args);
+kit::ProbeArgs probe_args(const AffineBackwardArgs& args);
+kit::ProbeArgs probe_args(const GatherArgs& args);
+kit::ProbeArgs probe_args(const UpdateArgs& args);
+
+// Ready to be enqueued on one device.
+struct ProbeKernel {
+  kit::ProbeCfg cfg;
+  EmulatedDevice* emulated = nullptr;       // null: elsewhere
+  std::shared_ptr<const jit::Plan> device;  // null: host code
+
+  // Work of `stream`; host code that is not on an emulated device is done at once. Throws.
+  Status launch(const kit::ProbeArgs& args, void* stream) const;
+};
 
 // Of one implementation, for the life of the process.
 struct ProbeSelf {
+  kit::ProbeOperation operation{};
   bool reference = false;
   Sabotage sabotage = Sabotage::kNone;
-  EmulatedDevice* first_device = nullptr;
+  ProbeToolchain toolchain;
+  const struct ProbePlan* first = nullptr;  // of those that live
 };
 
 // Saboteurs keep state between calls.
 struct ProbePlan {
-  const ProbeSelf* self = nullptr;
-  bool two = false;
-  EmulatedDevice* device = nullptr;  // null: work is done at once
-  mutable std::mutex mutex;          // guards what follows
+  ProbeSelf* self = nullptr;
+  runtime::Device* device = nullptr;  // null: that of an oracle, which only computes
+  ProbeKernel kernel;
+  runtime::OwnedStream side;        // where the device has streams
+  runtime::Buffer counter, pinned;  // an int that is 0 at first; ProbeArgs
+  mutable std::mutex mutex;         // guards what follows
   mutable int calls = 0, captured = 0;
-  mutable std::map<std::pair<const void*, std::size_t>, std::vector<double>> memo;
+  mutable std::map<std::pair<const void*, long long>, runtime::Buffer> memo;
   mutable std::vector<std::vector<std::byte>> kept;
   mutable std::vector<runtime::Buffer> buffers;
-  mutable runtime::OwnedStream side;
-  mutable std::function<void()> work;  // deferred or shared
+  mutable runtime::Buffer frozen_x, frozen_factor;
+  mutable std::optional<kit::ProbeArgs> deferred;
 
   bool is(Sabotage sabotage) const noexcept { return self->sabotage == sabotage; }
 };
 
-void run_affine(const ProbePlan& plan, const AffineArgs& args, unsigned char* workspace);
-void run_affine_backward(const ProbePlan& plan, const AffineBackwardArgs& args, unsigned char*);
-void run_gather(const ProbePlan& plan, const GatherArgs& args, unsigned char*);
-void run_update(const ProbePlan& plan, const UpdateArgs& args, unsigned char*);
-
-// The implementation of `Args`' operation, by one of the functions above.
-template <typename Args, void (*kRun)(const ProbePlan&, const Args&, unsigned char*)>
-Implementation make_probe(bool reference, Sabotage sabotage, DeviceKind device);
+// The implementation of `Args`' operation.
+template <typename Args>
+Implementation make_probe(kit::ProbeOperation operation, bool reference, Sabotage sabotage,
+                          DeviceKind device, const ProbeToolchain& toolchain);
 
 }  // namespace kw::suite

@@ -8,100 +8,28 @@
 #include <string_view>
 #include <vector>
 
+#include "kernelwright/kit/shared/probe.hpp"
 #include "kernelwright/suite/fill.hpp"
 #include "kernelwright/suite/result.hpp"
 
 namespace kw::suite {
 
-enum class Sabotage {
-  kNone,
-  // Values.
-  kZeros,
-  kCopyInput,
-  kPermutedRows,
-  kExtraRounding,
-  kMissingRounding,
-  kTruncate,
-  kScale,
-  kOneElement,
-  kNarrowAccumulator,
-  kNarrowFactors,
-  kOffByOneIndex,
-  kWrongWeightType,
-  kDropsContribution,
-  kWrongOddWidth,
-  kWrongFarRows,
-  kSwallowNan,
-  kSpreadNan,
-  kNanEverywhere,
-  kWrongEmpty,
-  kWrongGradient,
-  kNegatedGradient,
-  // Memory.
-  kSkipLastRow,
-  kSkipTotal,
-  kWritesHalf,
-  kSkipsTail,
-  kMutateInput,
-  kZeroInput,
-  kMutatesAndRestores,
-  kWriteBefore,
-  kWriteAfter,
-  kWriteGap,
-  kTailOverNextRow,
-  kReadBefore,
-  kReadAfter,
-  kNarrowOffset,
-  kReadsOutput,
-  kReadsWorkspace,
-  kWorkspaceOverflow,
-  kWorkspaceDirty,
-  // Movement and mutation.
-  kIgnoresIndex,
-  kClampsIndex,
-  kFlushesSubnormals,
-  kLeavesState,
-  kUpdatesTwice,
-  // Dependence on what must not matter.
-  kBatchDependent,
-  kNondeterministic,
-  kPositionDependent,
-  kPlacementDependent,
-  // Answers that were kept.
-  kMemoByAddress,
-  kMemoByShape,
-  kWarmupOnly,
-  // Promises.
-  kFailLaunch,
-  kThrowPrepare,
-  kGrowingWorkspace,
-  kLeaksHost,
-  kChangesDevice,
-  // Streams, graphs, threads, devices: need an asynchronous device.
-  kLeaksDevice,
-  kSideStream,
-  kDefaultStream,
-  kEscapes,
-  kDeferred,
-  kSyncsHost,
-  kSharedArguments,
-  kGraphDrops,
-  kCaptureEager,
-  kCaptureAllocates,
-  kGraphKeepsValues,
-  kGraphRunsOnce,
-  kLazyAllocates,
-  kFirstDevice,
-};
+using kit::Sabotage;
 
 struct Saboteur {
   Sabotage sabotage = Sabotage::kNone;
-  std::string_view name, what;
+  std::string_view what;
   std::string_view problem;  // on which it shows
   Fill fill = Fill::kNormal;
   std::vector<Reason> codes;  // any of these is a kill
   bool asynchronous = false;  // needs streams
   bool needs_page_guards = false;
+
+  std::string_view name() const noexcept {
+    return kit::kSabotageNames[static_cast<std::size_t>(sabotage)];
+  }
+  // Why it is planted on devices in software only; "" when everywhere.
+  std::string_view not_on_device() const noexcept;
 };
 
 const std::vector<Saboteur>& saboteurs();

@@ -2,6 +2,7 @@
 #include "kernelwright/suite/selftest/self_test.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -31,14 +32,15 @@ Problem with_gaps(Problem problem) {
   return problem;
 }
 
-CaseResult run_case(const Saboteur& saboteur, Sabotage sabotage) {
-  const DeviceKind kind = saboteur.asynchronous ? DeviceKind::kCuda : DeviceKind::kCpu;
-  EmulatedDevice device(kind), second(kind, 1);
-  EmulatedDevice::make_current(&second);  // what the caller had chosen
+CaseResult run_case(const Saboteur& saboteur, Sabotage sabotage, DeviceKind kind,
+                    const SelfTestDevice& place) {
   Catalog catalog;
-  add_probes(catalog, sabotage, kind);
-  Platform platform{catalog, device, {}, {}};
-  if (saboteur.asynchronous) platform.second_device = &second;
+  add_probes(catalog, sabotage, kind, place.toolchain);
+  Platform platform{catalog, place.device, {}, {}};
+  platform.second_device = place.second;
+  platform.pages = place.pages;
+  if (place.pages != nullptr)
+    place.pages->use(kit::kSabotageNames[static_cast<std::size_t>(sabotage)]);
   Problem problem = parse_problem(saboteur.problem, catalog);
   if (saboteur.sabotage == Sabotage::kWriteGap) problem = with_gaps(std::move(problem));
   const std::string name =
@@ -47,9 +49,33 @@ CaseResult run_case(const Saboteur& saboteur, Sabotage sabotage) {
   const Request request;
   TargetRunner runner(Target{operation, implementation}, request, platform, kRepeats, kMemoryBytes);
   runner.check_classes();
-  CaseResult result = runner.run({problem, saboteur.fill, 1});
+  return runner.run({problem, saboteur.fill, 1});
+}
+
+CaseResult run_in_software(const Saboteur& saboteur, Sabotage sabotage) {
+  const DeviceKind kind = saboteur.asynchronous ? DeviceKind::kCuda : DeviceKind::kCpu;
+  EmulatedDevice device(kind), second(kind, 1);
+  EmulatedDevice::make_current(&second);  // what the caller had chosen
+  CaseResult result =
+      run_case(saboteur, sabotage, kind, {device, saboteur.asynchronous ? &second : nullptr, {}});
   EmulatedDevice::make_current(nullptr);
   return result;
+}
+
+CaseResult run(const Saboteur& saboteur, Sabotage sabotage, const SelfTestDevice* real) {
+  if (real == nullptr) return run_in_software(saboteur, sabotage);
+  return run_case(saboteur, sabotage, real->device.hardware().kind, *real);
+}
+
+std::string why_skipped(const Saboteur& saboteur, const SelfTestDevice* real) {
+  if (real == nullptr)
+    return saboteur.needs_page_guards && !has_page_guards() ? "needs page guards" : "";
+  if (!saboteur.not_on_device().empty()) return std::string(saboteur.not_on_device());
+  if (saboteur.needs_page_guards && real->pages == nullptr)
+    return "needs page guards (--guard-pages)";
+  if (saboteur.sabotage == Sabotage::kFirstDevice && real->second == nullptr)
+    return "needs a second device";
+  return "";
 }
 
 bool is_passed(const CaseResult& result) { return result.status == CaseStatus::kPassed; }
@@ -62,14 +88,14 @@ int SelfTestReport::killed() const noexcept {
 }
 
 int SelfTestReport::skipped() const noexcept {
-  return static_cast<int>(
-      std::count_if(rows.begin(), rows.end(), [](const SelfTestRow& row) { return row.skipped; }));
+  return static_cast<int>(std::count_if(
+      rows.begin(), rows.end(), [](const SelfTestRow& row) { return !row.skipped.empty(); }));
 }
 
 std::vector<const SelfTestRow*> SelfTestReport::survivors() const {
   std::vector<const SelfTestRow*> found;
   for (const SelfTestRow& row : rows) {
-    if (!row.killed && !row.skipped) found.push_back(&row);
+    if (!row.killed && row.skipped.empty()) found.push_back(&row);
   }
   return found;
 }
@@ -77,24 +103,49 @@ std::vector<const SelfTestRow*> SelfTestReport::survivors() const {
 std::vector<const SelfTestRow*> SelfTestReport::false_alarms() const {
   std::vector<const SelfTestRow*> found;
   for (const SelfTestRow& row : rows) {
-    if (!row.skipped && !is_passed(row.control)) found.push_back(&row);
+    if (row.skipped.empty() && !is_passed(row.control)) found.push_back(&row);
   }
   return found;
 }
 
+std::shared_ptr<DevicePages> self_test_pages(std::function<SelfTestDevice()> open) {
+  // Of the worker.
+  struct Opened {
+    std::optional<SelfTestDevice> place;
+    std::unique_ptr<Catalog> catalog;
+    std::optional<Platform> platform;
+  };
+  return std::make_shared<DevicePages>(
+      [open = std::move(open),
+       opened = std::make_shared<Opened>()](const std::string& name) -> const Platform& {
+        if (!opened->place) opened->place.emplace(open());
+        const auto* const found =
+            std::find(std::begin(kit::kSabotageNames), std::end(kit::kSabotageNames), name);
+        if (found == std::end(kit::kSabotageNames))
+          fail(Code::kInternal, "a worker knows no saboteur '{}'", name);
+        const auto sabotage = static_cast<Sabotage>(found - kit::kSabotageNames);
+        opened->platform.reset();
+        opened->catalog = std::make_unique<Catalog>();
+        add_probes(*opened->catalog, sabotage, opened->place->device.hardware().kind,
+                   opened->place->toolchain);
+        return opened->platform.emplace(Platform{*opened->catalog, opened->place->device, {}, {}});
+      });
+}
+
 SelfTestReport run_self_test(const std::string& only,
-                             const std::function<void(const SelfTestRow&)>& progress) {
+                             const std::function<void(const SelfTestRow&)>& progress,
+                             const SelfTestDevice* real) {
   SelfTestReport report;
   std::vector<std::string> names;
   for (const Saboteur& saboteur : saboteurs()) {
-    names.emplace_back(saboteur.name);
-    if (!only.empty() && only != saboteur.name) continue;
+    names.emplace_back(saboteur.name());
+    if (!only.empty() && only != saboteur.name()) continue;
     SelfTestRow row;
     row.saboteur = &saboteur;
-    row.skipped = saboteur.needs_page_guards && !has_page_guards();
-    if (!row.skipped) {
-      row.control = run_case(saboteur, Sabotage::kNone);
-      row.result = run_case(saboteur, saboteur.sabotage);
+    row.skipped = why_skipped(saboteur, real);
+    if (row.skipped.empty()) {
+      row.control = run(saboteur, Sabotage::kNone, real);
+      row.result = run(saboteur, saboteur.sabotage, real);
       const auto& codes = saboteur.codes;
       row.killed = row.result.status == CaseStatus::kFailed &&
                    std::find(codes.begin(), codes.end(), row.result.reason) != codes.end();
@@ -111,7 +162,7 @@ std::string to_json(const SelfTestReport& report) {
   using Json = nlohmann::ordered_json;
   Json defects = Json::array();
   for (const SelfTestRow& row : report.rows) {
-    defects.push_back({{"name", row.saboteur->name},
+    defects.push_back({{"name", row.saboteur->name()},
                        {"what", row.saboteur->what},
                        {"problem", row.saboteur->problem},
                        {"fill", fill_name(row.saboteur->fill)},

@@ -76,6 +76,27 @@ TEST_F(CudaDeviceGpu, AllocatingTooMuchSaysHowMuchThereIs) {
                      [&] { Buffer(*device_, std::int64_t{1} << 50); });
 }
 
+TEST_F(CudaDeviceGpu, GuardedMemoryEndsOrBeginsAtAMissingPage) {
+  GuardedMemory* const source = guarded_memory(*device_);
+  if (source == nullptr) GTEST_SKIP() << "this driver has no virtual memory";
+  constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;
+  for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{3} << 20}) {
+    for (const auto flush : {GuardedMemory::Flush::kEnd, GuardedMemory::Flush::kStart}) {
+      const GuardedBuffer memory(*source, bytes, flush);
+      const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+      const bool at_end = flush == GuardedMemory::Flush::kEnd;
+      EXPECT_EQ((at_end ? begin + static_cast<std::uintptr_t>(bytes) : begin) % kPage, 0U);
+      std::vector<std::byte> there(static_cast<std::size_t>(bytes));
+      device_->fill(memory.data(), 7, bytes, nullptr);
+      device_->copy(there.data(), memory.data(), bytes, nullptr);
+      device_->synchronize(nullptr);
+      EXPECT_EQ(there, std::vector<std::byte>(there.size(), std::byte{7}));
+    }
+  }
+}
+
+TEST_F(CudaDeviceGpu, ResetsPersistingLines) { EXPECT_NO_THROW(device_->reset_persisting()); }
+
 TEST_F(CudaDeviceGpu, LaunchesClustersOfSixteenWithMuchSharedMemoryAndReplaysThem) {
   if (device_->hardware().capability < 90) GTEST_SKIP() << "clusters need sm_90";
   constexpr int kCount = 16 * 128;

@@ -107,12 +107,29 @@ TEST_F(CudaRmsNorm, UnalignedWideRowsReadWeightsFromSharedMemory) {
     return "rms_norm_backward/standard dy=" + shape + " x=" + shape + " weight=" + weight +
            " want_dx=true want_dweight=true";
   };
-  EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "shared_weights"), "true");
-  EXPECT_EQ(fact(backward("bf16[64,16383]", "f32[16383]"), "shared_weights"), "true");
-  EXPECT_EQ(fact(backward("bf16[64,16384]", "bf16[16384]"), "shared_weights"), "false");
-  EXPECT_EQ(fact(backward("bf16[64,4097]", "bf16[4097]"), "shared_weights"), "false")
+  EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "weights"), "shared");
+  EXPECT_EQ(fact(backward("bf16[64,16383]", "f32[16383]"), "weights"), "shared");
+  EXPECT_EQ(fact(backward("bf16[64,16384]", "bf16[16384]"), "weights"), "registers");
+  EXPECT_EQ(fact(backward("bf16[64,4097]", "bf16[4097]"), "weights"), "registers")
       << "one access a row: its weights wait in registers";
-  EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "shared_weights", 80), "false");
+  EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "weights", 80), "memory");
+}
+
+TEST_F(CudaRmsNorm, RowsOfTwoAccessesFillTheirStagesFirst) {
+  const auto backward = [](const std::string& shape) {
+    const std::string weight =
+        shape.substr(0, shape.find('[') + 1) + shape.substr(shape.find(',') + 1);
+    return "rms_norm_backward/standard dy=" + shape + " x=" + shape + " weight=" + weight +
+           " want_dx=true want_dweight=true";
+  };
+  for (const char* two : {"f32[64,8192]", "bf16[64,7168]"}) {  // by formula, by table
+    EXPECT_EQ(fact(backward(two), "fill_first"), "true") << two;
+    EXPECT_EQ(fact(backward(two), "weights"), "memory") << two;
+  }
+  const std::string one = backward("bf16[64,4096]");
+  EXPECT_EQ(fact(one, "fill_first"), "false");
+  EXPECT_EQ(fact(one, "hold"), "true");
+  EXPECT_EQ(fact(one, "stages"), "3");
 }
 
 // Every problem of the batches: a valid Cfg on every kind of device, workspace for its partials,
