@@ -17,7 +17,7 @@ OPEN_END = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 OUTPUT = re.compile(r"(?<![\w.>:])(?:std::|fmt::)?"
                     r"(?:cout|cerr|clog|f?printf|f?puts|print|abort|_?exit|terminate)\s*(?:\(|<<)")
 # `A() : n_(1), text_() {}`, or a line of a longer list.
-EMPTY_INIT = re.compile(r"(?:^|\)|noexcept)\s*:\s+(?:\w+\([^()]*\),\s*)*\w+\(\)\s*(?:,|\{|$)"
+EMPTY_INIT = re.compile(r"^[^?]*(?:^|\)|noexcept)\s*:\s+(?:\w+\([^()]*\),\s*)*\w+\(\)\s*(?:,|\{|$)"
                         r"|^\s+\w+_\(\)\s*(?:,|\{)")
 LIBRARY = re.compile(r"^src/(?!cli/)")
 

@@ -42,7 +42,8 @@ class CheckStyle(planted.PlantedTree):
             self.assert_finds(self.find(name, LICENCE + f"struct A {{ {text} }};\n"), "without being named")
             (self.root / name).unlink()
         self.assert_finds(self.find("src/core/b.cpp", LICENCE + "int x = a ? b : c(1, d_(), e());\n"
-                                    "int y = f(a, b());\n"))
+                                    "int y = f(a, b());\n"
+                                    "int e = a ? g() : f(), l = a ? f() : g();\n"))
 
     def test_left_open(self):
         mark = "TO" + "DO"
