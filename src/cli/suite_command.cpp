@@ -144,7 +144,7 @@ Cell status_cell(CaseStatus status) {
 }
 
 void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
-               double seconds, const Console& console) {
+               const suite::ReportHeader& header, const Console& console) {
   const bool colour = console.out_colour;
   for (const suite::CaseResult* result : cases) {
     if (!is_wrong(result->status)) continue;
@@ -153,7 +153,7 @@ void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::
                 << result->repro << '\n';
   }
   std::string text = fmt::format("{} {} in {:.1f} s", counts.total(),
-                                 counts.total() == 1 ? "case" : "cases", seconds);
+                                 counts.total() == 1 ? "case" : "cases", header.seconds);
   const auto append = [&](int number, CaseStatus status) {
     if (number == 0) return;
     const Cell cell = status_cell(status);
@@ -170,7 +170,9 @@ void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::
     reasons.push_back(fmt::format("{} {}", reason, number));
   }
   console.out << text << (reasons.empty() ? "" : " (" + join(reasons) + ")") << '\n';
-  if (counts.total() == 0) {
+  if (!header.complete) {
+    console.error("interrupted: the rest did not run, and the report is of what did");
+  } else if (counts.total() == 0) {
     console.error("the request selects no case; loosen --variant, --dtype, --batch or --shard");
   } else if (counts.passed == 0 && counts.failed + counts.error == 0) {
     console.error("no case passed");
@@ -184,6 +186,8 @@ void print_coverage(const std::vector<suite::Coverage>& coverage, const Console&
 }
 
 ExitCode report_exit_code(int code) {
+    case suite::kInterruptedExit:
+      return ExitCode::kInterrupted;
   switch (code) {
     case 0:
       return ExitCode::kPassed;

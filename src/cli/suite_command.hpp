@@ -56,7 +56,7 @@ Cell status_cell(suite::CaseStatus status);
 
 // Everything wrong, one finding and one command line each, then the counts.
 void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
-               double seconds, const Console& console);
+               const suite::ReportHeader& header, const Console& console);
 
 // Targets that left out too much of the batch, one line each.
 void print_coverage(const std::vector<suite::Coverage>& coverage, const Console& console);

@@ -24,6 +24,7 @@ struct ReportHeader {
   std::string kind;            // "numerics", "bench"
   std::string started, ended;  // UTC, ISO 8601
   double seconds = 0;
+  bool complete = true;  // false: interrupted, and the report is of what was done until then
   std::vector<std::string> argv;
   std::string revision, request;  // request: in words
   Facts environment;
@@ -63,13 +64,16 @@ struct Counts {
 Counts count(const std::vector<CaseResult>& cases);
 
 struct NumericsReport {
+// What a shell shows for SIGINT.
+inline constexpr int kInterruptedExit = 130;
+
   ReportHeader header;
   std::vector<CaseResult> cases;
   std::vector<Coverage> coverage;        // per target
   int fuzz_drawn = 0, fuzz_illegal = 0;  // draws in all, and those outside the contract
 
   Counts counts() const { return count(cases); }
-  // 3 also when a target left out more of the batch than it may.
+  // 3 also when a target left out more of the batch than it may; kInterruptedExit when interrupted.
   int exit_code() const;
 };
 
@@ -123,7 +127,7 @@ struct BenchReport {
 
   Counts counts() const;
   // As for numerics. A row that is implausibly fast has failed.
-  int exit_code() const { return counts().exit_code(); }
+  int exit_code() const;
 };
 
 std::string to_json(const NumericsReport& report);

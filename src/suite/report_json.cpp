@@ -45,6 +45,7 @@ Json header_of(const ReportHeader& header) {
           {"seconds", header.seconds},
           {"argv", header.argv},
           {"revision", header.revision},
+          {"complete", header.complete},
           {"request", header.request},
           {"environment", object_of(header.environment)},
           {"metadata", object_of(header.metadata)}};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kw numerics and kw bench over small problems, and what is done with their reports.
+#include <csignal>
+#include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,39 @@ TEST(Numerics, TheReproLineRunsTheSameCase) {
                         "--problem", kProblem, "--fill", "uniform"})
                     .out);
   EXPECT_EQ(case_ids(again), case_ids(report));
+}
+
+TEST(Numerics, AnInterruptedRunLeavesAReportOfWhatItDid) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("r.json");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunOptions options{{"KW_CACHE_DIR=" + folder.path("cache")}, "", true, signal};
+    const Finished finished = run_kw(
+        {"numerics", "--operation", "rms_norm", "--fuzz", "600s", "--output", path}, options);
+    EXPECT_EQ(finished.code, 130) << finished.out;
+    expect_words(finished.out, {"interrupted"});
+    const Json report = report_of(TemporaryFolder::read(path));
+    EXPECT_FALSE(report["complete"].get<bool>());
+    EXPECT_EQ(report["summary"]["exit_code"], 130);
+    EXPECT_GE(report["cases"].size(), 1U);
+    EXPECT_EQ(report["summary"]["cases"], report["cases"].size());
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(Bench, AnInterruptedRunLeavesAReportOfWhatItDid) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("r.json");
+  const RunOptions options{{}, "", true, SIGINT};
+  const Finished finished =
+      run_kw({"bench", "--implementation", "cpu.native.rms_norm", "--iterations", "3", "--problem",
+              "rms_norm/standard x=bf16[{1,2,3,4,5,6,7,8},64] weight=bf16[64]", "--output", path},
+             options);
+  EXPECT_EQ(finished.code, 130) << finished.out;
+  const Json report = report_of(TemporaryFolder::read(path));
+  EXPECT_FALSE(report["complete"].get<bool>());
+  EXPECT_GE(report["cases"].size(), 1U);
+  EXPECT_LT(report["cases"].size(), 8U);
 }
 
 TEST(Numerics, NothingSelectedAndNothingPassedEndWithThree) {
