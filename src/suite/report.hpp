@@ -53,7 +53,8 @@ std::string describe_request(const Request& request);
 
 struct Counts {
   int passed = 0, failed = 0, error = 0, mistrusted = 0, not_applicable = 0, skipped = 0;
-  std::vector<std::pair<std::string, int>> by_reason;  // of all that did not pass
+  // Of all that did not pass, and of verdicts SLOWER.
+  std::vector<std::pair<std::string, int>> by_reason;
 
   int total() const noexcept {
     return passed + failed + error + mistrusted + not_applicable + skipped;
@@ -63,10 +64,10 @@ struct Counts {
 };
 Counts count(const std::vector<CaseResult>& cases);
 
-struct NumericsReport {
 // What a shell shows for SIGINT.
 inline constexpr int kInterruptedExit = 130;
 
+struct NumericsReport {
   ReportHeader header;
   std::vector<CaseResult> cases;
   std::vector<Coverage> coverage;        // per target

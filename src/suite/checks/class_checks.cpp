@@ -23,7 +23,7 @@ ClassChecks::ClassChecks(const Case& spec, Callable& callable, const Platform& p
       checks_(checks) {}
 
 // An earlier finding explains later ones: threads before graphs, as a plan that keeps arguments
-// spoils both; a capture before the first launch as one.
+// spoils both; their lifetime before what reuses them; a capture before the first launch as one.
 const std::vector<ClassChecks::Entry>& ClassChecks::table() {
   static const std::vector<Entry> entries{
       {"oracle", false, &ClassChecks::oracle},
@@ -32,6 +32,7 @@ const std::vector<ClassChecks::Entry>& ClassChecks::table() {
       {"placement", false, &ClassChecks::placement},
       {"rows", false, &ClassChecks::rows},
       {"stream", true, &ClassChecks::stream},
+      {"lifetime", true, &ClassChecks::lifetime},
       {"busy_default_stream", true, &ClassChecks::busy_default_stream},
       {"late_producers", true, &ClassChecks::late_producers},
       {"threads", false, &ClassChecks::threads},

@@ -113,6 +113,8 @@ Status launch(const ProbePlan& plan, const Args& args, const LaunchFrame& frame)
     return {};
   }
   std::function<void()> work = [&plan, args, workspace] { kRun(plan, args, workspace); };
+  if (plan.is(Sabotage::kKeepsArguments))
+    work = [&plan, kept = &args, workspace] { kRun(plan, *kept, workspace); };
   if constexpr (std::is_same_v<Args, AffineArgs>) {
     if (plan.is(Sabotage::kGraphKeepsValues) && plan.device->is_capturing(frame.stream))
       work = [&plan, frozen = with_values(args), workspace] { kRun(plan, *frozen, workspace); };

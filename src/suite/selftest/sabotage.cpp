@@ -143,6 +143,8 @@ const std::vector<Saboteur>& saboteurs() {
       streamed(kSyncsHost, "syncs", "waits for its stream", {R::kSyncsHost}),
       streamed(kSharedArguments, "thread_unsafe", "keeps arguments in the plan until the work runs",
                {R::kThreadUnsafe}),
+      streamed(kKeepsArguments, "keeps_arguments", "reads the host's arguments when the work runs",
+               {R::kLifetime}),
       streamed(kGraphDrops, "graph_drops", "every second captured call is not in the graph",
                {R::kGraphCallDropped}),
       streamed(kCaptureEager, "capture_eager", "does captured work at once",

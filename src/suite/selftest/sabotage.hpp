@@ -85,6 +85,7 @@ enum class Sabotage {
   kDeferred,
   kSyncsHost,
   kSharedArguments,
+  kKeepsArguments,
   kGraphDrops,
   kCaptureEager,
   kCaptureAllocates,
