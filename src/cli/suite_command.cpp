@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/backend/cuda/nvml_monitor.hpp"
 #include "kernelwright/base/fail.hpp"
@@ -18,6 +17,7 @@
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/ops/evidence_gate.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
 
 namespace kw::cli {
@@ -84,17 +84,10 @@ suite::Platform platform_on(runtime::Device& device) {
   if (device.hardware().kind == DeviceKind::kCuda) {
     platform.kernels = std::make_shared<suite::DeviceKernels>(device, jit::cuda_toolchain(),
                                                               jit::cuda_arch(device.hardware()));
-    const int version = runtime::cuda_driver_version();
-    platform.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
     platform.monitor = runtime::open_cuda_monitor(device.hardware().index);
   }
+  platform.driver = evidence_driver(device.hardware().kind);
   return platform;
-}
-
-suite::EvidenceStore evidence_store() {
-  const Environment& settings = environment();
-  return suite::EvidenceStore(settings.cache_dir.empty() ? "" : settings.cache_dir + "/evidence",
-                              settings.cache_readonly);
 }
 
 void store_evidence(const suite::NumericsReport& report, const suite::NumericsRequest& request,
@@ -186,8 +179,6 @@ void print_coverage(const std::vector<suite::Coverage>& coverage, const Console&
 }
 
 ExitCode report_exit_code(int code) {
-    case suite::kInterruptedExit:
-      return ExitCode::kInterrupted;
   switch (code) {
     case 0:
       return ExitCode::kPassed;
@@ -195,6 +186,8 @@ ExitCode report_exit_code(int code) {
       return ExitCode::kCheckFailed;
     case 3:
       return ExitCode::kNothingPassed;
+    case suite::kInterruptedExit:
+      return ExitCode::kInterrupted;
     default:
       fail(Code::kInternal, "a suite report has the exit code {}", code);
   }

@@ -27,9 +27,6 @@ void require_report_path(const std::string& path);
 // The platform of this process on `device`.
 suite::Platform platform_on(runtime::Device& device);
 
-// Where this process keeps evidence: below KW_CACHE_DIR.
-suite::EvidenceStore evidence_store();
-
 // Stores what the run proves; a cache that cannot be written is a log line, not a failure.
 void store_evidence(const suite::NumericsReport& report, const suite::NumericsRequest& request,
                     const suite::Platform& platform);
@@ -54,7 +51,8 @@ std::string duration_text(double ns);
 
 Cell status_cell(suite::CaseStatus status);
 
-// Everything wrong, one finding and one command line each, then the counts.
+// Everything wrong, one finding and one command line each, then the counts, and whether that is
+// all.
 void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
                const suite::ReportHeader& header, const Console& console);
 
