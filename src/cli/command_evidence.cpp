@@ -8,7 +8,6 @@
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
-#include "kernelwright/cli/suite_command.hpp"
 #include "kernelwright/cli/table.hpp"
 #include "kernelwright/ops/evidence_gate.hpp"
 
