@@ -10,7 +10,7 @@ from pathlib import Path
 import source_tree
 
 CHECKS = [["check_layers.py"], ["check_operations.py"], ["check_operator_names.py"],
-          ["check_file_sizes.py"], ["check_style.py"], ["check_format.py"],
+          ["check_reasons.py"], ["check_file_sizes.py"], ["check_style.py"], ["check_format.py"],
           ["check_headers.py", "--cache", "{build}/.cache/headers.json", "--build", "{build}"],
           ["check_clang.py", "--build", "{build}"], ["lint.py", "--build", "{build}"]]
 

@@ -30,12 +30,15 @@ def control(command, **fields):
 _initialized = False
 
 
-def initialize(config=None, overrides=None, device=None, mode=None, prepare_on_miss=None):
+def initialize(config=None, overrides=None, device=None, mode=None, prepare_on_miss=None,
+               require_evidence=None):
     """Chooses implementations once for this process.
 
     config: path of a YAML file with model.ops_implementation, or what load_config returned.
     overrides: operation -> solution, exact name, list of these, "auto" or "eager".
     device: "auto" (cuda where the driver shows one, else cpu), "cpu", "cuda", "cuda:1".
+    require_evidence: prepare only what is known to have passed `kw numerics` on such a device;
+        None: as the file says, else False. A Python callable never is.
 
     The same effective settings again do nothing; others raise RuntimeError, for plans and captured
     graphs depend on the first.
@@ -43,7 +46,7 @@ def initialize(config=None, overrides=None, device=None, mode=None, prepare_on_m
     from kernelwright import registry
     registry.discover()
     fields = {"overrides": overrides, "device": device or "auto", "mode": mode,
-              "prepare_on_miss": prepare_on_miss}
+              "prepare_on_miss": prepare_on_miss, "require_evidence": require_evidence}
     if isinstance(config, Config):
         fields["config_text"] = config.text
     elif config is not None:

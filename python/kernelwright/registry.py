@@ -17,6 +17,15 @@ from kernelwright import _library, _signature
 ENTRY_POINTS = "kernelwright.kernels"
 
 
+class OutputStructureError(TypeError):
+    """A Python implementation returned another number of outputs, another kind, shape, dtype, layout
+    or device than the contract's."""
+
+
+class OutputAliasError(ValueError):
+    """A Python implementation returned memory of an input, or one memory for two outputs."""
+
+
 class _Kernel:
     def __init__(self, target, factory, operation, device, outputs, takes_variant):
         import threading
@@ -135,6 +144,10 @@ def _arguments(kernel, variant, given):
 
 def _crossing(kernel):
     """What C++ calls: (variant, stream, values of the table); writes into the outputs it is given."""
+    import tvm_ffi
+    for error in (OutputStructureError, OutputAliasError):
+        tvm_ffi.register_error(error)  # else it crosses as a RuntimeError
+
     def call(variant, stream, *values):
         import torch
         sig = _signature.signature(kernel.operation, variant)
@@ -143,10 +156,56 @@ def _crossing(kernel):
         with _on_stream(torch, kernel.device, stream, tensors), torch.no_grad():
             results = kernel.load()(*tensors, **scalars)
             results = results if isinstance(results, (tuple, list)) else (results,)
+            _examine(f"{kernel.operation}/{variant}",
+                     dict(zip(kernel.outputs, (given[name] for name in kernel.outputs))),
+                     tensors, results)
             for name, result in zip(kernel.outputs, results):
-                if given[name] is not None and given[name] is not result:
+                if given[name] is not None:
                     given[name].copy_(result)
     return call
+
+
+def _examine(label, wanted, tensors, results):
+    """Raises unless `results` are the outputs `wanted`, by name, in memory of their own: a slot that
+    calls the implementation directly hands them on as they are."""
+    import torch
+
+    if len(results) != len(wanted):
+        raise OutputStructureError(f"{label}: returned {len(results)} outputs; {', '.join(wanted)} "
+                                   f"are {len(wanted)}")
+    taken = [(f"the input {i + 1}", *_extent(tensor)) for i, tensor in enumerate(
+        each for value in tensors if value is not None
+        for each in (value if isinstance(value, list) else [value]))]
+    for (name, like), result in zip(wanted.items(), results):
+        if like is None:
+            continue
+        if not isinstance(result, torch.Tensor):
+            raise OutputStructureError(f"{label}: '{name}' is a {type(result).__name__}, not a tensor")
+        for what in ("shape", "dtype", "device"):
+            if getattr(result, what) != getattr(like, what):
+                raise OutputStructureError(f"{label}: '{name}' has {what} {_text(result, what)}; the "
+                                           f"contract says {_text(like, what)}")
+        if not result.is_contiguous():
+            raise OutputStructureError(f"{label}: '{name}' has strides {result.stride()}; outputs are "
+                                       f"contiguous")
+        begin, end = _extent(result)
+        for other, first, last in taken:
+            if begin < last and first < end:
+                raise OutputAliasError(f"{label}: '{name}' shares memory with {other}")
+        taken.append((f"'{name}'", begin, end))
+
+
+def _text(tensor, what):
+    return list(tensor.shape) if what == "shape" else getattr(tensor, what)
+
+
+def _extent(tensor):
+    """First byte and the one behind the last; equal where there are no elements."""
+    begin = tensor.data_ptr()
+    if tensor.numel() == 0:
+        return begin, begin
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return begin, begin + (reach + 1) * tensor.element_size()
 
 
 def _torch_value(value):

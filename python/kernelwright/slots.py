@@ -32,12 +32,12 @@ class OpSlot:
         self.__class__ = OpSlot
         self.bound, self.implementation, self.device, self._function = False, "eager", None, None
 
-    def _bind(self, row, device, function):
+    def _bind(self, row, device, function, kernel):
         from kernelwright import _calls
         self.bound, self.implementation, self.device = True, row["bound"], device
         self._function = function
         self.__class__ = _calls.slot_class(OpSlot, self.operation, self.variant, device, function,
-                                           registry.callable_of(row["bound"], row["reason"]))
+                                           kernel)
 
     def __call__(self, *args, **kwargs):
         if not _control.initialized():
@@ -95,5 +95,8 @@ def bind_slots(slots, device=None):
         if function is None:
             slot._unbind()
         else:
-            slot._bind(row, report["device"], function)
+            # What asks for evidence is the library: no call may pass it by.
+            kernel = None if report["require_evidence"] else \
+                registry.callable_of(row["bound"], row["reason"])
+            slot._bind(row, report["device"], function, kernel)
     return report

@@ -84,6 +84,8 @@ int code_of(Status status) noexcept {
       break;
     case StatusCode::kOk:
     case StatusCode::kInternal:
+    case StatusCode::kOutputStructure:
+    case StatusCode::kOutputAlias:
       break;
   }
   return refuse(code, last_message().c_str());

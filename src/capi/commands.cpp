@@ -22,6 +22,8 @@ constexpr Field kInitializeFields[] = {
     {"overrides", Type::kTargets, "operation -> implementation, solution, auto, eager or a list"},
     {"device", Type::kText, "cpu, cuda, cuda:1 or auto"},
     {"prepare_on_miss", Type::kBool, "whether a first call may prepare"},
+    {"require_evidence", Type::kBool,
+     "whether only what is known to have passed numerics is prepared; absent: as the file says"},
     {"mode", Type::kText, "eager or graph"},
 };
 constexpr Field kListFields[] = {{"operation", Type::kText, "absent: all"}};
@@ -57,6 +59,7 @@ Json settings_json(const Place& place) {
             {"settings", settings.text()},
             {"mode", mode_name(bindings.mode)},
             {"prepare_on_miss", settings.prepare_on_miss},
+            {"require_evidence", settings.require_evidence},
             {"operations", Json::array()}};
   for (const OperationBinding& row : bindings.operations) {
     json["operations"].push_back(
@@ -74,6 +77,8 @@ std::string run_initialize(const Request& request) {
   InitializeOptions options = options_of(request);
   options.device = request.text("device", options.device);
   options.prepare_on_miss = request.boolean("prepare_on_miss", options.prepare_on_miss);
+  if (request.has("require_evidence"))
+    options.require_evidence = request.boolean("require_evidence", false);
   Context& context = initialize(options);
   return dump(settings_json({context, context.device()}));
 }
@@ -98,10 +103,12 @@ std::string run_explain(const Request& request) {
     fail(Code::kInvalidArgument,
          "request 'explain': the field 'problem' names its variant; leave out 'variant'");
   }
-  const Context& context = place_of(request.text("device")).context;
+  const Place place = place_of(request.text("device"));
+  Context& context = place.context;
   std::vector<Explanation> explanations;
   for (const Problem& problem : problems_of(request, context.catalog())) {
     explanations.push_back(explain(context, problem));
+    look_up_evidence(context, place.port, problem, explanations.back());
   }
   if (request.has("operation")) {
     const std::string operation = request.text("operation"), only = request.text("variant");

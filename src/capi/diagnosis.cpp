@@ -14,6 +14,7 @@
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/core/context.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/ops/evidence_gate.hpp"
 
 namespace kw::capi {
 namespace {
@@ -100,6 +101,32 @@ void examine_kernel_cache(Diagnosis& diagnosis) {
   }
 }
 
+void examine_evidence(Diagnosis& diagnosis) {
+  std::vector<Hardware> here = diagnosis.cuda;
+  if (diagnosis.cpu) here.push_back(*diagnosis.cpu);
+  const suite::EvidenceStore store = evidence_store();
+  EvidenceFacts& facts = diagnosis.evidence;
+  facts.directory = store.directory();
+  std::vector<std::string> damaged;
+  for (const suite::Evidence& evidence : store.list(&damaged)) {
+    const suite::EvidenceIdentity& of = evidence.identity;
+    ++facts.stored;
+    facts.of_this_machine += std::any_of(here.begin(), here.end(), [&](const Hardware& hardware) {
+      return of.device_model == hardware.model && of.driver == evidence_driver(hardware.kind) &&
+             of.suite_version == suite::kSuiteVersion;
+    });
+  }
+  facts.damaged = static_cast<int>(damaged.size());
+  for (const std::string& path : damaged) {
+    diagnosis.problems.push_back({false, "'" + path + "' is damaged and counts as no evidence",
+                                  "delete it; `kw numerics` stores evidence anew"});
+  }
+  if (const Context* context = Context::process_default()) {
+    facts.required = context->settings().require_evidence;
+    facts.origin = context->settings().require_evidence_origin;
+  }
+}
+
 void examine_plugins(Diagnosis& diagnosis) {
   diagnosis.absent.push_back({"plugins", "this build loads none"});
   const std::vector<std::string>& asked = environment().plugins;
@@ -154,6 +181,7 @@ Diagnosis diagnose(Resolving resolving) {
           [&] { examine_cuda(diagnosis); });
   guarded(diagnosis, "correct or unset the variable that the message names", [&] {
     examine_kernel_cache(diagnosis);
+    examine_evidence(diagnosis);
     examine_plugins(diagnosis);
   });
   examine_absences(diagnosis, catalog);
@@ -202,6 +230,13 @@ std::string doctor_json(const Diagnosis& diagnosis) {
          {"bytes", root.bytes},
          {"problem", root.problem}});
   }
+  const EvidenceFacts& evidence = diagnosis.evidence;
+  json["evidence"] = {{"directory", evidence.directory},
+                      {"stored", evidence.stored},
+                      {"of_this_machine", evidence.of_this_machine},
+                      {"damaged", evidence.damaged},
+                      {"required", evidence.required},
+                      {"origin", evidence.origin}};
   json["environment"] = Json::array();
   for (const EnvironmentRow& row : diagnosis.environment) {
     json["environment"].push_back(

@@ -24,6 +24,15 @@ struct Absence {
   std::string what, reason;
 };
 
+// Stored proof of numerics.
+struct EvidenceFacts {
+  std::string directory;
+  int stored = 0, damaged = 0;
+  int of_this_machine = 0;  // a device that is here, its driver and this suite; of any code
+  bool required = false;    // by the settings of this process, once it is initialised
+  std::string origin;       // who says so
+};
+
 struct Diagnosis {
   std::optional<Hardware> cpu;  // nothing: it could not be opened, and a problem says why
   runtime::MemoryInfo memory;
@@ -32,6 +41,7 @@ struct Diagnosis {
   std::string cuda_compiler, cuda_compiler_path;  // "": there is none
   std::vector<jit::CacheStats::Root> kernel_caches;
   std::string kernel_cache_state;  // of the user's: "writable", "read only", or what is wrong
+  EvidenceFacts evidence;
   std::vector<CacheFact> caches;
   std::vector<EnvironmentRow> environment;
   std::vector<std::string> libraries;

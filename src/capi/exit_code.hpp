@@ -14,6 +14,7 @@ enum class ExitCode : int {
   kNothingPassed = 3,  // nothing was selected, nothing serves it, or no case passed
   kEnvironment = 4,    // device, compiler, files, rights
   kInternal = 5,       // a defect of kw
+  kInterrupted = 130,  // by SIGINT or SIGTERM; what was done until then is in the report
 };
 
 // kUnsupported counts as a mismatch: the request names what this build or device does not serve.

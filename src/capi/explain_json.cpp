@@ -44,6 +44,13 @@ Json to_json(const Explanation& explanation) {
                                       {"reason", verdict.reason}});
   }
   row["parts"] = to_json(explanation.parts);
+  row["evidence"] = {{"required", explanation.require_evidence},
+                     {"origin", explanation.require_evidence_origin},
+                     {"found", nullptr}};  // without a problem that is served: nobody knows
+  if (explanation.evidence) {
+    row["evidence"]["found"] = explanation.evidence->found;
+    row["evidence"]["text"] = explanation.evidence->text;
+  }
   return row;
 }
 

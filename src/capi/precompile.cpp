@@ -37,7 +37,9 @@ void prepare(const PrecompileRequest& request, runtime::Device& device, Precompi
   try {
     auto& context = contexts[&device];
     if (context == nullptr) {
-      context = std::make_unique<Context>(builtin_catalog(), request.settings, device);
+      Settings settings = request.settings;
+      settings.require_evidence = false;  // nothing is run, and there is no device to judge it on
+      context = std::make_unique<Context>(builtin_catalog(), std::move(settings), device);
     }
     const Explanation explanation = explain(*context, *task.problem);
     if (explanation.choice.is_eager()) {

@@ -8,6 +8,7 @@
 
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
+#include "kernelwright/cli/interruption.hpp"
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/cli/suite_command.hpp"
 #include "kernelwright/ops/catalog.hpp"
@@ -110,6 +111,8 @@ ExitCode run_bench_command(const Flags& flags, Console& console) {
   suite::BenchReport report;
   {
     Progress progress(console, flags.quiet);
+    const Interruption interruption;
+    request.interrupted = [&] { return interruption.requested(); };
     request.progress = [&](const suite::BenchRow& row) { progress.step(row.numerics); };
     report = suite::run_bench(request, platform);
   }
@@ -121,7 +124,7 @@ ExitCode run_bench_command(const Flags& flags, Console& console) {
   if (!flags.quiet) print_rows(report, console);
   std::vector<const suite::CaseResult*> cases;
   for (const suite::BenchRow& row : report.rows) cases.push_back(&row.numerics);
-  print_end(cases, report.counts(), report.header.seconds, console);
+  print_end(cases, report.counts(), report.header, console);
   return report_exit_code(report.exit_code());
 }
 

@@ -78,6 +78,15 @@ void print(const Diagnosis& diagnosis, const Console& console) {
     console.out << '\n' << console.heading("compiled kernels") << caches.text(colour);
   }
 
+  const capi::EvidenceFacts& evidence = diagnosis.evidence;
+  Table proofs({"", ""});
+  proofs.add(
+      {"stored", fmt::format("{} in {}, {} of them of this machine and suite", evidence.stored,
+                             evidence.directory, evidence.of_this_machine)});
+  proofs.add({"required", evidence.required ? fmt::format("yes ({})", evidence.origin)
+                                            : "only where settings ask: model.require_evidence"});
+  console.out << '\n' << console.heading("evidence") << proofs.text(colour);
+
   Table libraries({"", ""});
   for (const std::string& path : diagnosis.libraries) {
     const std::size_t slash = path.rfind('/');

@@ -8,8 +8,8 @@
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
-#include "kernelwright/cli/suite_command.hpp"
 #include "kernelwright/cli/table.hpp"
+#include "kernelwright/ops/evidence_gate.hpp"
 
 namespace kw::cli {
 namespace {
@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 using suite::Evidence;
 
 constexpr std::size_t kShortKey = 12;  // digits in a table
+constexpr const char* kNoBatch = "single problems";
 
 std::vector<std::pair<std::string, std::string>> facts_of(const Evidence& evidence) {
   const suite::EvidenceIdentity& identity = evidence.identity;
@@ -27,7 +28,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Evidence& eviden
           {"device_model", identity.device_model},
           {"driver", identity.driver.empty() ? "none" : identity.driver},
           {"suite_version", std::to_string(identity.suite_version)},
-          {"batch", evidence.batch},
+          {"batch", evidence.batch.empty() ? kNoBatch : evidence.batch},
           {"mode", evidence.mode},
           {"cases", std::to_string(evidence.cases)},
           {"stored", evidence.stored}};
@@ -38,6 +39,8 @@ void print_json(const std::vector<Evidence>& all, const Console& console) {
   for (const Evidence& evidence : all) {
     Json row = Json::object();
     for (const auto& [name, value] : facts_of(evidence)) row[name] = value;
+    for (const suite::PassedProblem& each : evidence.problems)
+      row["problems"].push_back({{"problem", each.problem}, {"cfg", each.specialization}});
     rows.push_back(std::move(row));
   }
   console.out << Json{{"evidence", std::move(rows)}}.dump(2) << '\n';
@@ -57,7 +60,8 @@ ExitCode list(const suite::EvidenceStore& store, const Flags& flags, const Conso
   for (const Evidence& evidence : all) {
     const suite::EvidenceIdentity& identity = evidence.identity;
     table.add({identity.key().substr(0, kShortKey), identity.implementation, identity.device_model,
-               identity.driver.empty() ? "none" : identity.driver, evidence.batch, evidence.mode,
+               identity.driver.empty() ? "none" : identity.driver,
+               evidence.batch.empty() ? kNoBatch : evidence.batch, evidence.mode,
                std::to_string(evidence.cases), evidence.stored,
                identity.code.substr(0, identity.code.find(':') + 1 + kShortKey)});
   }
@@ -83,6 +87,8 @@ ExitCode show(const suite::EvidenceStore& store, const Flags& flags, const Conso
   for (const Evidence& evidence : matching) {
     Table table({"", ""});
     for (const auto& [name, value] : facts_of(evidence)) table.add({name, value});
+    for (const suite::PassedProblem& each : evidence.problems)
+      table.add({"passed", each.problem + ", which runs " + each.specialization});
     console.out << table.text(console.out_colour, 0);
     if (&evidence != &matching.back()) console.out << '\n';
   }
@@ -105,7 +111,7 @@ ExitCode run_evidence(const Flags& flags, Console& console) {
 
 Command evidence_command() {
   return {"evidence",
-          "which implementations passed a whole batch of numerics, and where",
+          "which implementations passed numerics, and where",
           "list | show KEY",
           {Flag::kJson},
           true,

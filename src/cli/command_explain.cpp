@@ -48,6 +48,16 @@ std::string part_tree(const std::vector<ExplainPart>& parts, std::size_t depth) 
   return text;
 }
 
+Cell evidence_cell(const Explanation& explanation) {
+  std::string text = explanation.require_evidence
+                         ? fmt::format("required ({})", explanation.require_evidence_origin)
+                         : "not required";
+  if (!explanation.evidence) return {text, Style::kPlain};
+  const auto& [found, what] = *explanation.evidence;
+  if (found) return {text + "; there is: " + what, Style::kGood};
+  return {text + "; none: " + what, explanation.require_evidence ? Style::kWarning : Style::kFaint};
+}
+
 // Everything but the title, so that variants which fare alike share it.
 std::string body(const Explanation& explanation, const Console& console) {
   const bool colour = console.out_colour;
@@ -62,6 +72,7 @@ std::string body(const Explanation& explanation, const Console& console) {
     facts.add({"specialization", explanation.specialization});
   }
   if (!explanation.geometry.empty()) facts.add({"geometry", explanation.geometry});
+  facts.add({"evidence", evidence_cell(explanation)});
   std::string text = facts.text(colour);
   text += "\n  choice, * is in effect\n" + choice_table(explanation, colour);
   text += "\n  implementations\n" + verdict_table(explanation, colour);
@@ -100,11 +111,12 @@ ExitCode run_explain(const Flags& flags, Console& console) {
   }
   Settings settings = settings_of(flags, catalog, operations_of(subject));
   const auto device = open_device(flags);
-  const Context context(catalog, std::move(settings), *device);
+  Context context(catalog, std::move(settings), *device);
 
   std::vector<Explanation> explanations;
   for (const Problem& problem : subject.problems) {
     explanations.push_back(explain(context, problem));
+    look_up_evidence(context, *device, problem, explanations.back());
   }
   if (subject.problems.empty()) {
     for (const Variant& variant : catalog.operation(subject.operation).contract->variants) {

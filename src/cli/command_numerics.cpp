@@ -8,6 +8,7 @@
 #include "kernelwright/base/fail.hpp"
 #include "kernelwright/base/text.hpp"
 #include "kernelwright/cli/command.hpp"
+#include "kernelwright/cli/interruption.hpp"
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/cli/self_test.hpp"
 #include "kernelwright/cli/suite_command.hpp"
@@ -93,6 +94,8 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
   suite::NumericsReport report;
   {
     Progress progress(console, flags.quiet);
+    const Interruption interruption;
+    request.interrupted = [&] { return interruption.requested(); };
     request.progress = [&](const suite::CaseResult& result) { progress.step(result); };
     report = suite::run_numerics(request, platform);
   }
@@ -109,7 +112,7 @@ ExitCode run_numerics_command(const Flags& flags, Console& console) {
   if (!flags.quiet) print_cases(report, console);
   std::vector<const suite::CaseResult*> cases;
   for (const suite::CaseResult& result : report.cases) cases.push_back(&result);
-  print_end(cases, report.counts(), report.header.seconds, console);
+  print_end(cases, report.counts(), report.header, console);
   print_coverage(report.coverage, console);
   return report_exit_code(report.exit_code());
 }

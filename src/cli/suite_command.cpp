@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/backend/cuda/nvml_monitor.hpp"
 #include "kernelwright/base/fail.hpp"
@@ -18,6 +17,7 @@
 #include "kernelwright/cli/request.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/ops/evidence_gate.hpp"
 #include "kernelwright/ops/process.hpp"
 #include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
@@ -86,10 +86,9 @@ suite::Platform platform_on(runtime::Device& device) {
   if (device.hardware().kind == DeviceKind::kCuda) {
     platform.kernels = std::make_shared<suite::DeviceKernels>(device, jit::cuda_toolchain(),
                                                               jit::cuda_arch(device.hardware()));
-    const int version = runtime::cuda_driver_version();
-    platform.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
     platform.monitor = runtime::open_cuda_monitor(device.hardware().index);
   }
+  platform.driver = evidence_driver(device.hardware().kind);
   return platform;
 }
 
@@ -112,12 +111,6 @@ std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags) {
     static const suite::Platform platform{builtin_catalog(), *device, {}, environment().overrides};
     return platform;
   });
-}
-
-suite::EvidenceStore evidence_store() {
-  const Environment& settings = environment();
-  return suite::EvidenceStore(settings.cache_dir.empty() ? "" : settings.cache_dir + "/evidence",
-                              settings.cache_readonly);
 }
 
 void store_evidence(const suite::NumericsReport& report, const suite::NumericsRequest& request,
@@ -161,7 +154,7 @@ Cell status_cell(CaseStatus status) {
 }
 
 void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
-               double seconds, const Console& console) {
+               const suite::ReportHeader& header, const Console& console) {
   const bool colour = console.out_colour;
   for (const suite::CaseResult* result : cases) {
     if (!is_wrong(result->status)) continue;
@@ -170,7 +163,7 @@ void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::
                 << result->repro << '\n';
   }
   std::string text = fmt::format("{} {} in {:.1f} s", counts.total(),
-                                 counts.total() == 1 ? "case" : "cases", seconds);
+                                 counts.total() == 1 ? "case" : "cases", header.seconds);
   const auto append = [&](int number, CaseStatus status) {
     if (number == 0) return;
     const Cell cell = status_cell(status);
@@ -187,7 +180,9 @@ void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::
     reasons.push_back(fmt::format("{} {}", reason, number));
   }
   console.out << text << (reasons.empty() ? "" : " (" + join(reasons) + ")") << '\n';
-  if (counts.total() == 0) {
+  if (!header.complete) {
+    console.error("interrupted: the rest did not run, and the report is of what did");
+  } else if (counts.total() == 0) {
     console.error("the request selects no case; loosen --variant, --dtype, --batch or --shard");
   } else if (counts.passed == 0 && counts.failed + counts.error == 0) {
     console.error("no case passed");
@@ -208,6 +203,8 @@ ExitCode report_exit_code(int code) {
       return ExitCode::kCheckFailed;
     case 3:
       return ExitCode::kNothingPassed;
+    case suite::kInterruptedExit:
+      return ExitCode::kInterrupted;
     default:
       fail(Code::kInternal, "a suite report has the exit code {}", code);
   }

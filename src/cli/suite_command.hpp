@@ -35,9 +35,6 @@ std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& devic
 // opened.
 std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags);
 
-// Where this process keeps evidence: below KW_CACHE_DIR.
-suite::EvidenceStore evidence_store();
-
 // Stores what the run proves; a cache that cannot be written is a log line, not a failure.
 void store_evidence(const suite::NumericsReport& report, const suite::NumericsRequest& request,
                     const suite::Platform& platform);
@@ -59,9 +56,10 @@ class Progress {
 
 Cell status_cell(suite::CaseStatus status);
 
-// Everything wrong, one finding and one command line each, then the counts.
+// Everything wrong, one finding and one command line each, then the counts, and whether that is
+// all.
 void print_end(const std::vector<const suite::CaseResult*>& cases, const suite::Counts& counts,
-               double seconds, const Console& console);
+               const suite::ReportHeader& header, const Console& console);
 
 // Targets that left out too much of the batch, one line each.
 void print_coverage(const std::vector<suite::Coverage>& coverage, const Console& console);

@@ -232,7 +232,7 @@ const Plan* Binding::find_plan(const std::string& id) const {
 Recipe Binding::decide(const Problem& problem, DevicePort& device, const CfgPins& pins,
                        const PartPath* path) {
   const Implementation& implementation = select_or_throw(problem, path);
-  Recipe recipe{this, problem, &implementation, {}, {}, {}, {}, {}};
+  Recipe recipe{this, problem, &implementation, {}, {}, {}, {}, {}, pins};
   recipe.specialization =
       implementation.functions.choose(implementation.self, problem, device.hardware(), pins);
   recipe.workspace = implementation.functions.workspace(implementation.self, problem);
@@ -250,24 +250,65 @@ Recipe Binding::decide(const Problem& problem, DevicePort& device, const CfgPins
   return recipe;
 }
 
-const Plan& Binding::build(const Recipe& recipe, DevicePort& device) {
-  if (const Plan* plan = find_plan(recipe.id)) return *plan;
-  // Parts first, outside the lock: a part may be of this binding.
+std::vector<std::unique_ptr<PreparedPart>> Binding::build_parts(const Recipe& recipe,
+                                                                DevicePort& device) {
   std::vector<std::unique_ptr<PreparedPart>> parts;
   for (const Recipe& part : recipe.parts) {
     parts.push_back(std::make_unique<BoundPart>(part.binding->build(part, device),
                                                 part.binding->contract(), parts.size()));
   }
-  const std::lock_guard building(build_mutex_);
-  if (const Plan* plan = find_plan(recipe.id)) return *plan;
+  return parts;
+}
+
+std::unique_ptr<Plan> Binding::make_plan(const Recipe& recipe,
+                                         std::vector<std::unique_ptr<PreparedPart>> parts,
+                                         DevicePort& device) {
   const Range range("prepare", recipe.implementation->info.name);
   PrepareRequest request{recipe.problem, recipe.specialization, device, parts};
   void* raw = recipe.implementation->functions.prepare(recipe.implementation->self, request);
-  auto plan =
-      std::make_unique<Plan>(*recipe.implementation, recipe.specialization, std::move(parts), raw);
+  return std::make_unique<Plan>(*recipe.implementation, recipe.specialization, std::move(parts),
+                                raw);
+}
+
+const Plan& Binding::build(const Recipe& recipe, DevicePort& device) {
+  if (const Plan* plan = find_plan(recipe.id)) return *plan;
+  // Parts first, outside the lock: a part may be of this binding.
+  std::vector<std::unique_ptr<PreparedPart>> parts = build_parts(recipe, device);
+  const std::lock_guard building(build_mutex_);
+  if (const Plan* plan = find_plan(recipe.id)) return *plan;
+  std::unique_ptr<Plan> plan = make_plan(recipe, std::move(parts), device);
+  if (context_.settings().require_evidence) require_evidence(recipe, *plan, device.hardware());
   context_.state_->plans_built.fetch_add(1, std::memory_order_relaxed);
   const std::unique_lock lock(mutex_);
   return *plans_.try_emplace(recipe.id, std::move(plan)).first->second;
+}
+
+EvidenceAnswer Binding::look_up(const Recipe& recipe, const Plan& plan,
+                                const Hardware& hardware) const {
+  const EvidenceGate* gate = context_.catalog().evidence_gate();
+  if (gate == nullptr) {
+    return {false, "the catalog has no store of evidence; Catalog::set_evidence_gate gives it one"};
+  }
+  const PlanFacts facts = plan.describe();
+  return gate->look_up({*recipe.implementation, recipe.problem, recipe.specialization, recipe.pins,
+                        facts, hardware, context_.settings().mode});
+}
+
+EvidenceAnswer Binding::evidence_for(const Recipe& recipe, DevicePort& device) {
+  if (const Plan* plan = find_plan(recipe.id)) return look_up(recipe, *plan, device.hardware());
+  const auto plan = make_plan(recipe, build_parts(recipe, device), device);
+  return look_up(recipe, *plan, device.hardware());
+}
+
+void Binding::require_evidence(const Recipe& recipe, const Plan& plan,
+                               const Hardware& hardware) const {
+  const EvidenceAnswer answer = look_up(recipe, plan, hardware);
+  if (answer.found) return;
+  fail(Code::kUnsupported,
+       "{} would serve '{}', but require_evidence is on ({}) and it is not known to have passed "
+       "numerics on {}: {}",
+       recipe.implementation->info.name, problem_text(recipe.problem),
+       context_.settings().require_evidence_origin, hardware.model, answer.text);
 }
 
 const Implementation& Binding::select_or_throw(const Problem& problem, const PartPath* path) const {

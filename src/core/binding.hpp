@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernelwright/core/context.hpp"
+#include "kernelwright/core/evidence.hpp"
 
 namespace kw {
 
@@ -56,6 +57,7 @@ struct Recipe {
   WorkspaceSize workspace;  // own and that of the parts
   WorkspaceLayout layout;
   std::vector<Recipe> parts;
+  CfgPins pins;
 };
 
 // One validated call: an equal key needs no further check.
@@ -126,12 +128,21 @@ class Binding {
   const Plan& prepare(const Problem& problem, DevicePort& device, const CfgPins& pins) {
     return build(decide(problem, device, pins), device);
   }
+  // What is known of the plan of a recipe of this binding, required or not; builds it, of which
+  // only parts are kept. Throws as build() does.
+  EvidenceAnswer evidence_for(const Recipe& recipe, DevicePort& device);
 
  private:
   struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept { return key.hash(); }
   };
 
+  std::vector<std::unique_ptr<PreparedPart>> build_parts(const Recipe& recipe, DevicePort& device);
+  std::unique_ptr<Plan> make_plan(const Recipe& recipe,
+                                  std::vector<std::unique_ptr<PreparedPart>> parts,
+                                  DevicePort& device);
+  void require_evidence(const Recipe& recipe, const Plan& plan, const Hardware& hardware) const;
+  EvidenceAnswer look_up(const Recipe& recipe, const Plan& plan, const Hardware& hardware) const;
   const Implementation& select_or_throw(const Problem& problem, const PartPath* path) const;
   FoundCall prepare_call(const void* args, Stream stream, const Key& key, bool is_known);
   // The equal call of another thread if that was first.

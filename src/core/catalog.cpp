@@ -210,6 +210,12 @@ void Catalog::add_known_value(KnownValue value) {
   known_values_.push_back(std::move(value));
 }
 
+void Catalog::set_evidence_gate(std::shared_ptr<const EvidenceGate> gate) {
+  const std::lock_guard lock(mutex_);
+  require_open("gate", "evidence");
+  evidence_gate_ = std::move(gate);
+}
+
 void Catalog::freeze() noexcept {
   const std::lock_guard lock(mutex_);
   frozen_ = true;

@@ -15,6 +15,8 @@
 
 namespace kw {
 
+class EvidenceGate;  // core/evidence.hpp
+
 // A contract and its implementations; position in the list is the rank within a device.
 struct Operation {
   const Contract* contract = nullptr;
@@ -65,6 +67,8 @@ class Catalog : public ContractSource {
   void exclude(Exclusion exclusion);
   void add_known_field(KnownField field);
   void add_known_value(KnownValue value);
+  // Who answers where settings require evidence. Throws Error(kConflict) when frozen.
+  void set_evidence_gate(std::shared_ptr<const EvidenceGate> gate);
 
   void freeze() noexcept;
   bool frozen() const noexcept;
@@ -73,6 +77,8 @@ class Catalog : public ContractSource {
   const std::vector<KnownField>& known_fields() const noexcept { return known_fields_; }
   const std::vector<KnownValue>& known_values() const noexcept { return known_values_; }
   const std::vector<Exclusion>& exclusions() const noexcept { return exclusions_; }
+  // Null: nothing here has evidence.
+  const EvidenceGate* evidence_gate() const noexcept { return evidence_gate_.get(); }
   const Operation* find(std::string_view operation) const noexcept;
   // Throws Error(kNotFound) with the nearest name and all operations.
   const Operation& operation(std::string_view operation) const;
@@ -93,6 +99,7 @@ class Catalog : public ContractSource {
   std::vector<KnownField> known_fields_;
   std::vector<KnownValue> known_values_;
   std::vector<Exclusion> exclusions_;
+  std::shared_ptr<const EvidenceGate> evidence_gate_;
 };
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/core/binding.hpp"
 
 namespace kw {
 namespace {
@@ -19,6 +20,8 @@ Explanation describe(const Context& context, const OperationBinding& binding) {
   explanation.choice = binding.choice;
   explanation.history = binding.history;
   explanation.verdicts = binding.verdicts;
+  explanation.require_evidence = context.settings().require_evidence;
+  explanation.require_evidence_origin = context.settings().require_evidence_origin;
   return explanation;
 }
 
@@ -94,6 +97,17 @@ Explanation explain(const Context& context, const Problem& problem) {
   }
   sort_by_rank(explanation.verdicts);
   return explanation;
+}
+
+void look_up_evidence(Context& context, DevicePort& device, const Problem& problem,
+                      Explanation& explanation) {
+  if (explanation.selected.empty()) return;
+  try {
+    Binding& binding = context.binding(problem.operation(), problem.variant_name());
+    explanation.evidence = binding.evidence_for(binding.decide(problem, device, {}), device);
+  } catch (const Error& error) {
+    explanation.evidence = EvidenceAnswer{false, error.what()};
+  }
 }
 
 }  // namespace kw

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernelwright/core/context.hpp"
+#include "kernelwright/core/evidence.hpp"
 
 namespace kw {
 
@@ -26,10 +27,17 @@ struct Explanation {
   std::string geometry;           // whence that Cfg's geometry; "" where there is one way
   std::vector<Verdict> verdicts;  // one per implementation of the operation, in rank order
   std::vector<ExplainPart> parts;
+  bool require_evidence = false;
+  std::string require_evidence_origin;
+  std::optional<EvidenceAnswer> evidence;  // of the plan; once look_up_evidence() asked for it
 };
 
 // With no problem: per variant, the first candidate that `auto` tries. Never touches a device.
 Explanation explain(const Context& context, std::string_view operation, std::string_view variant);
 Explanation explain(const Context& context, const Problem& problem);
+// Whether the plan that serves `problem` has evidence, if one does. Builds it, and so may compile
+// and load; what fails there is the answer.
+void look_up_evidence(Context& context, DevicePort& device, const Problem& problem,
+                      Explanation& explanation);
 
 }  // namespace kw

@@ -121,6 +121,11 @@ void Settings::load_yaml(const Catalog& catalog, std::string_view yaml, std::str
   Settings next = *this;
   std::map<std::string, const YamlField*> given;  // by canonical field: an alias is no second field
   const std::vector<YamlField> entries = parse_ops_implementation(yaml, name);
+  if (const std::optional<YamlFlag> required = parse_require_evidence(yaml, name)) {
+    next.require_evidence = required->value;
+    next.require_evidence_origin =
+        fmt::format("{}:{}: model.require_evidence", name, required->line);
+  }
   for (const YamlField& entry : entries) {
     const std::string where = fmt::format("{}:{}", name, entry.line);
     const Place place = find_field(catalog, entry.key, where);
@@ -187,7 +192,9 @@ Choice Settings::effective(std::string_view operation, std::string_view variant)
 }
 
 bool Settings::same_effect(const Settings& other) const {
-  if (prepare_on_miss != other.prepare_on_miss || mode != other.mode) return false;
+  if (prepare_on_miss != other.prepare_on_miss || mode != other.mode ||
+      require_evidence != other.require_evidence)
+    return false;
   const auto covers = [](const Settings& a, const Settings& b) {
     return std::all_of(a.choices_.begin(), a.choices_.end(), [&](const auto& entry) {
       return a.effective(entry.first).targets == b.effective(entry.first).targets;
@@ -198,6 +205,7 @@ bool Settings::same_effect(const Settings& other) const {
 
 std::string Settings::text() const {
   std::string text = fmt::format("mode={} prepare_on_miss={}", mode_name(mode), prepare_on_miss);
+  if (require_evidence) text += " require_evidence=true";
   for (const auto& [key, choices] : choices_) {
     const std::size_t slash = key.find('/');
     const Choice choice = effective(key);

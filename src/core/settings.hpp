@@ -47,7 +47,8 @@ class Settings {
   // Throws Error(kNotFound | kInvalidArgument) that starts with `origin`.
   void set(const Catalog& catalog, std::string_view what, std::vector<std::string> targets,
            Source source, std::string origin);
-  // YAML text with `model.ops_implementation.<field>: value | [values]`; `name` is used in origins.
+  // YAML text with `model.ops_implementation.<field>: value | [values]`, and perhaps
+  // `model.require_evidence`; `name` is used in origins.
   void load_yaml(const Catalog& catalog, std::string_view yaml, std::string_view name);
   void load_file(const Catalog& catalog, const std::string& path);
   // Values of KW_OVERRIDE_<OPERATION> as read by core/environment.hpp: "native" or "[a, b]". Keys
@@ -76,6 +77,10 @@ class Settings {
 
   bool prepare_on_miss = true;
   Mode mode = Mode::kEager;
+  // Nothing is prepared that is not known to have passed numerics (core/evidence.hpp); and who says
+  // so, "run.yaml:2: model.require_evidence".
+  bool require_evidence = false;
+  std::string require_evidence_origin = "default";
 
   // Same choices in effect and same options; origins do not count.
   bool same_effect(const Settings& other) const;

@@ -43,8 +43,10 @@ class Reader {
     }
   }
 
-  // The value of `key`; yaml-cpp's own lookup would silently take the first of two.
-  YAML::Node child(const YAML::Node& parent, std::string_view path, const std::string& key) const {
+  // The value of `key`, and its line, 0 when there is none; yaml-cpp's own lookup would silently
+  // take the first of two.
+  std::pair<YAML::Node, int> find(const YAML::Node& parent, std::string_view path,
+                                  const std::string& key) const {
     if (!parent.IsMap()) {
       fail(Code::kInvalidArgument, "{}: {} is {}, not a map with '{}'; {}", name_, path,
            kind_of(parent), key, kExpected);
@@ -60,6 +62,11 @@ class Reader {
       line = line_of(entry.first);
       found.reset(entry.second);
     }
+    return {found, line};
+  }
+
+  YAML::Node child(const YAML::Node& parent, std::string_view path, const std::string& key) const {
+    const auto [found, line] = find(parent, path, key);
     if (line == 0) {
       fail(Code::kInvalidArgument, "{}: {} has no '{}'; {}", name_, path, key, kExpected);
     }
@@ -87,6 +94,20 @@ class Reader {
       fields.push_back({key, values(key, line, entry.second), line});
     }
     return fields;
+  }
+
+  std::optional<YamlFlag> flag(const YAML::Node& parent, std::string_view path,
+                               const std::string& key) const {
+    const auto [node, line] = find(parent, path, key);
+    if (line == 0) return std::nullopt;
+    YamlFlag flag{false, line};
+    if (!node.IsScalar() || !YAML::convert<bool>::decode(node, flag.value)) {
+      const std::string found =
+          node.IsScalar() ? fmt::format("'{}'", node.Scalar()) : std::string(kind_of(node));
+      fail(Code::kInvalidArgument, "{}:{}: {}.{} is {}; write true or false", name_, flag.line,
+           path, key, found);
+    }
+    return flag;
   }
 
  private:
@@ -126,6 +147,12 @@ std::vector<YamlField> parse_ops_implementation(std::string_view yaml, std::stri
   const Reader reader(name);
   const YAML::Node model = reader.child(reader.document(yaml), "the file", "model");
   return reader.fields(reader.child(model, "model", "ops_implementation"));
+}
+
+std::optional<YamlFlag> parse_require_evidence(std::string_view yaml, std::string_view name) {
+  const Reader reader(name);
+  const YAML::Node model = reader.child(reader.document(yaml), "the file", "model");
+  return reader.flag(model, "model", "require_evidence");
 }
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 // Private: core only; the one place that sees yaml-cpp is its .cpp.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,5 +20,14 @@ struct YamlField {
 // `name` and line for malformed YAML, a missing model.ops_implementation, repeated keys, and values
 // that are neither a string nor a list of strings.
 std::vector<YamlField> parse_ops_implementation(std::string_view yaml, std::string_view name);
+
+struct YamlFlag {
+  bool value = false;
+  int line = 0;
+};
+
+// model.require_evidence, if it is there. Throws as the other, and for what is neither true nor
+// false.
+std::optional<YamlFlag> parse_require_evidence(std::string_view yaml, std::string_view name);
 
 }  // namespace kw

@@ -23,6 +23,8 @@ Code code_of(StatusCode status) noexcept {
       return Code::kEnvironment;
     case StatusCode::kOk:
     case StatusCode::kInternal:
+    case StatusCode::kOutputStructure:
+    case StatusCode::kOutputAlias:
       break;
   }
   return Code::kInternal;

@@ -15,6 +15,9 @@ enum class StatusCode : std::uint8_t {
   kUnbound,      // the slot runs the model's own code
   kDevice,
   kInternal,
+  // Of an implementation that returns its outputs instead of writing into the caller's:
+  kOutputStructure,  // another number of them, shape, dtype, layout or device than the contract's
+  kOutputAlias,      // one shares memory with an input or another output
 };
 
 struct [[nodiscard]] Status {

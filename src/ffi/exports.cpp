@@ -79,6 +79,7 @@ Array<Any> bind(const String& device, const Array<String>& labels) {
     nlohmann::ordered_json json{
         {"device", runtime::device_name_text(
                        {context.bindings().hardware.kind, context.bindings().hardware.index})},
+        {"require_evidence", context.settings().require_evidence},
         {"slots", nlohmann::ordered_json::array()},
         {"unused_fields", report.unused_fields}};
     for (const SlotReport& row : report.slots) {

@@ -111,6 +111,14 @@ std::optional<Rejection> supports(void* self, const Problem& problem, const Hard
   }
 }
 
+// By the class of what Python raised; two of them are python/kernelwright/registry.py's.
+StatusCode status_of(std::string_view exception) noexcept {
+  if (exception == "NotImplementedError") return StatusCode::kUnsupported;
+  if (exception == "OutputStructureError") return StatusCode::kOutputStructure;
+  if (exception == "OutputAliasError") return StatusCode::kOutputAlias;
+  return StatusCode::kInternal;
+}
+
 Status launch(const void* raw, const void* args, const LaunchFrame& frame) noexcept {
   const auto& plan = *static_cast<const Plan*>(raw);
   const Contract& contract = *plan.kernel->contract;
@@ -128,8 +136,7 @@ Status launch(const void* raw, const void* args, const LaunchFrame& frame) noexc
         .CallPacked(tvm::ffi::PackedArgs(views.data(), static_cast<int>(views.size())), &result);
     return {};
   } catch (const tvm::ffi::Error& error) {
-    const bool is_domain = error.kind() == "NotImplementedError";
-    return failed(is_domain ? StatusCode::kUnsupported : StatusCode::kInternal,
+    return failed(status_of(error.kind()),
                   fmt::format("{}/{}: the Python implementation raised {}: {}", contract.operation,
                               plan.variant, error.kind(), std::string(error.message())));
   } catch (const std::exception& error) {

@@ -17,8 +17,9 @@ namespace kw::ffi {
 //
 // `kernel` is called as kernel(variant, stream, argument per parameter of the contract): tensors
 // that borrow the call's memory and must not outlive it, None where absent, numbers, the names of
-// choices. It writes into the outputs it is given, on `stream` (an address). `supports`, if given,
-// maps the text of a problem to None or to the reason why not.
+// choices. It writes into the outputs it is given, on `stream` (an address); OutputStructureError
+// and OutputAliasError say that what it has to write is not what the contract asks for. `supports`,
+// if given, maps the text of a problem to None or to the reason why not.
 //
 // Throws Error as Catalog::register_implementation does.
 void register_kernel(const tvm::ffi::String& description,

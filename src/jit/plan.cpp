@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/jit/errors.hpp"
 
 namespace kw::jit {
 namespace {
@@ -19,8 +20,15 @@ Plan::Plan(Unit unit, std::shared_ptr<const CompiledUnit> compiled, Origin origi
            runtime::Device& device)
     : unit_(std::move(unit)), compiled_(std::move(compiled)), origin_(origin) {
   const auto start = std::chrono::steady_clock::now();
-  module_ = device.load_module(compiled_->entry.image);
-  function_ = &module_->function(unit_.entry, unit_.shape.shared_bytes);
+  try {
+    module_ = device.load_module(compiled_->entry.image);
+    function_ = &module_->function(unit_.entry, unit_.shape.shared_bytes);
+  } catch (const Error& error) {
+    throw LoadError(error.code(),
+                    fmt::format("{} for {} ({}) cannot be loaded on {}: {}", unit_.entry,
+                                unit_.arch, kOriginNames[static_cast<int>(origin_)],
+                                device.hardware().model, error.what()));
+  }
   load_ms_ = ms_since(start);
 }
 

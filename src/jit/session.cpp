@@ -9,6 +9,7 @@
 #include "kernelwright/base/log.hpp"
 #include "kernelwright/base/ranges.hpp"
 #include "kernelwright/base/text.hpp"
+#include "kernelwright/jit/errors.hpp"
 #include "kernelwright/jit/files.hpp"
 #include "kernelwright/jit/key_lock.hpp"
 #include "kernelwright/jit/plan.hpp"
@@ -182,7 +183,10 @@ CompiledUnit Session::find_or_compile(Toolchain& toolchain, const Unit& unit,
     return unit_found;
   } catch (const Error& error) {
     if (passed_over.empty()) throw;
-    fail_text(error.code(), std::string(error.what()) + "\n" + join(passed_over, "\n"));
+    std::string text = std::string(error.what()) + "\n" + join(passed_over, "\n");
+    if (dynamic_cast<const CompileError*>(&error) != nullptr)
+      throw CompileError(error.code(), std::move(text));
+    fail_text(error.code(), std::move(text));
   }
 }
 
@@ -229,9 +233,11 @@ Binary Session::run_compiler(Toolchain& toolchain, const Unit& unit, const Ident
   } catch (const CompileFailure& failure) {
     ++failed_;
     const std::string kept = cache_.keep_failed(unit, what.source, failure.log());
-    fail(Code::kInternal, "{} refuses {} {} for {}; the source is {}\n{}", toolchain.description(),
-         unit.kernel, unit.cfg, unit.arch, kept.empty() ? "not kept: nowhere can be written" : kept,
-         failure.log());
+    throw CompileError(
+        Code::kInternal,
+        fmt::format("{} refuses {} {} for {}; the source is {}\n{}", toolchain.description(),
+                    unit.kernel, unit.cfg, unit.arch,
+                    kept.empty() ? "not kept: nowhere can be written" : kept, failure.log()));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "kernelwright/base/ranges.hpp"
 #include "kernelwright/core/environment.hpp"
 #include "kernelwright/ops/embedded_suites.hpp"
+#include "kernelwright/ops/evidence_gate.hpp"
 #include "kernelwright/ops/known_values.hpp"
 #include "kernelwright/ops/process.hpp"
 #include "kernelwright/ops/rms_norm/contract.hpp"
@@ -55,6 +56,7 @@ Catalog& builtin_catalog() {
     attach_profiler();
     auto* made = new Catalog;  // never destroyed: slots of other translation units may outlive main
     add_builtin_operations(*made);
+    made->set_evidence_gate(make_evidence_gate());
     return made;
   }();
   return *catalog;
@@ -102,6 +104,10 @@ Settings make_settings(Catalog& catalog, const InitializeOptions& options) {
   settings.apply_environment(catalog, environment().overrides);
   settings.prepare_on_miss = options.prepare_on_miss;
   settings.mode = options.mode;
+  if (options.require_evidence) {
+    settings.require_evidence = *options.require_evidence;
+    settings.require_evidence_origin = "argument of initialize";
+  }
   return settings;
 }
 

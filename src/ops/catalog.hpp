@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct InitializeOptions {
       "cpu";  // "cuda", "cuda:1"; "auto": cuda where the driver shows one, else cpu
   bool prepare_on_miss = true;
   Mode mode = Mode::kEager;
+  std::optional<bool> require_evidence{};  // absent: as the configuration says, else false
 };
 
 // The settings of `options` with KW_OVERRIDE_* of this process on top. Throws Error on unknown

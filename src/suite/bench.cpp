@@ -80,6 +80,10 @@ class BenchRun {
     for (std::size_t t = 0; t < targets.size(); ++t) {
       for (const Problem& problem : problems[t]) {
         if (index++ % request_.shards != request_.shard) continue;
+        if (request_.interrupted && request_.interrupted()) {
+          report_.header.complete = false;
+          return std::move(report_);
+        }
         report_.rows.push_back(row(*runners[t], {problem, fill, request_.seed}));
         if (request_.progress) request_.progress(report_.rows.back());
       }
@@ -221,7 +225,9 @@ class BenchRun {
 BenchReport run_bench(const BenchRequest& request, const Platform& platform) {
   HeaderDraft header("bench", request, platform.device);
   BenchReport report = BenchRun(request, platform).run();
+  const bool complete = report.header.complete;
   report.header = header.finish(describe_request(request));
+  report.header.complete = complete;
   if (platform.monitor != nullptr) {
     for (auto& fact : platform.monitor->facts())
       report.header.environment.push_back(std::move(fact));

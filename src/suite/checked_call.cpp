@@ -6,6 +6,20 @@
 
 namespace kw::suite {
 
+Reason reason_of(Status status) noexcept {
+  switch (status.code) {
+    case StatusCode::kDevice:
+    case StatusCode::kInternal:
+      return Reason::kDeviceError;
+    case StatusCode::kOutputStructure:
+      return Reason::kOutputStructure;
+    case StatusCode::kOutputAlias:
+      return Reason::kUndeclaredAlias;
+    default:
+      return Reason::kRejectedValid;
+  }
+}
+
 void CheckList::pass(std::string name) {
   checks_.push_back({std::move(name), true, Reason::kNone, {}, {}});
 }
@@ -78,9 +92,7 @@ bool CheckedCall::watch(std::uint8_t poison, Outputs& outputs,
     return false;
   }
   if (!status) {
-    const bool harness = status.code == StatusCode::kDevice || status.code == StatusCode::kInternal;
-    checks_.reject("launch", harness ? Reason::kDeviceError : Reason::kRejectedValid,
-                   last_message());
+    checks_.reject("launch", reason_of(status), last_message());
     return false;
   }
   device_.synchronize(nullptr);

@@ -21,6 +21,9 @@ namespace kw::suite {
 inline constexpr std::uint8_t kNanPoison = 0xff;
 inline constexpr std::uint8_t kFinitePoison = 0x5a;
 
+// What a launch is found guilty of that returned `status`, which is not ok.
+Reason reason_of(Status status) noexcept;
+
 // Element bytes per operand; empty for those that are only read.
 using Outputs = std::vector<std::vector<std::byte>>;
 

@@ -284,7 +284,10 @@ Counts CompareReport::counts() const {
     result.reason = row.reason;
     cases.push_back(std::move(result));
   }
-  return suite::count(cases);
+  Counts counts = suite::count(cases);
+  if (const int slower = count(Verdict::kSlower); slower > 0)
+    counts.by_reason.emplace_back(reason_name(Reason::kRegression), slower);
+  return counts;
 }
 
 int CompareReport::exit_code() const {

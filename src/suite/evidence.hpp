@@ -24,10 +24,24 @@ struct EvidenceIdentity {
   std::string key() const;  // 64 hexadecimal digits
 };
 
+// A problem that passed by itself, and the Cfg that served it.
+struct PassedProblem {
+  std::string problem, specialization;
+};
+
+// Of a whole batch, which speaks for all that runs this code; or of single problems, which speak
+// for the specializations that they came to.
 struct Evidence {
   EvidenceIdentity identity;
-  std::string batch, mode, stored;  // stored: UTC
+  std::string batch, mode, stored;  // batch empty: of `problems`; stored: UTC
   int cases = 0;                    // that passed with this code
+  std::vector<PassedProblem> problems{};
+
+  bool covers(const std::string& specialization) const;
+  // Of `problems`, each once: "{...}, {...}".
+  std::string specializations() const;
+  // "batch ci, 93 cases, 2026-11-30T12:00:00Z".
+  std::string summary() const;
 };
 
 class EvidenceStore {
@@ -36,8 +50,9 @@ class EvidenceStore {
   explicit EvidenceStore(std::string directory, bool readonly = false)
       : directory_(std::move(directory)), readonly_(readonly) {}
 
-  // Replaces older evidence of the same identity. Empty, or why it could not be written.
-  std::string store(const Evidence& evidence);
+  // Replaces older evidence of the same identity; but single problems are added to older ones, and
+  // change nothing beside a whole batch. Empty, or why it could not be written.
+  std::string store(Evidence evidence);
   // A file that was changed since counts as none.
   std::optional<Evidence> find(const EvidenceIdentity& identity) const;
   // Why find() has nothing, in the words of what differs: "there is evidence for another build".
@@ -54,12 +69,9 @@ class EvidenceStore {
   bool readonly_;
 };
 
-// The evidence in a run of whole batches; empty for any other request, and for targets of which a
-// case did not pass.
+// The evidence in a run of whole batches or of single problems; empty for any other request, for
+// one that leaves checks out, and for targets of which a case did not pass.
 std::vector<Evidence> evidence_of(const NumericsReport& report, const NumericsRequest& request,
                                   const Platform& platform);
-
-// "kw numerics --implementation X --device D --batch ci": what makes it.
-std::string evidence_command(const std::string& implementation, const Hardware& hardware);
 
 }  // namespace kw::suite

@@ -47,7 +47,7 @@ class NumericsRun {
       if (!request_.fuzzing())
         problems[t] = find_problems(request_, platform_, *targets[t].operation->contract);
     }
-    for (std::size_t t = 0; t < targets.size(); ++t) {
+    for (std::size_t t = 0; t < targets.size() && complete_; ++t) {
       CoverageTally coverage(targets[t], request_);
       if (request_.fuzzing())
         fuzz(*runners[t], *targets[t].operation->contract, coverage);
@@ -55,6 +55,7 @@ class NumericsRun {
         batch(*runners[t], problems[t], coverage);
       report_.coverage.push_back(coverage.take());
     }
+    report_.header.complete = complete_;
     return std::move(report_);
   }
 
@@ -64,6 +65,7 @@ class NumericsRun {
     for (const Problem& problem : problems) {
       for (const Fill fill : fills_for(request_, problem, visited)) {
         if (index_++ % request_.shards != request_.shard) continue;
+        if (is_interrupted()) return;
         add(runner, {problem, fill, request_.seed}, coverage);
       }
     }
@@ -97,9 +99,15 @@ class NumericsRun {
           dtype_name(operands_of(spec->problem).front().spec.dtype) != request_.dtype)
         continue;
       if (!runner.accepts(spec->problem)) continue;
+      if (is_interrupted()) return;
       ++run;
       add(runner, *spec, coverage);
     }
+  }
+
+  bool is_interrupted() {
+    if (request_.interrupted && request_.interrupted()) complete_ = false;
+    return !complete_;
   }
 
   void add(TargetRunner& runner, const Case& spec, CoverageTally& coverage) {
@@ -113,6 +121,7 @@ class NumericsRun {
   const Platform& platform_;
   NumericsReport report_;
   std::int64_t index_ = 0;
+  bool complete_ = true;
 };
 
 }  // namespace
@@ -120,10 +129,12 @@ class NumericsRun {
 NumericsReport run_numerics(const NumericsRequest& request, const Platform& platform) {
   HeaderDraft header("numerics", request, platform.device);
   NumericsReport report = NumericsRun(request, platform).run();
+  const bool complete = report.header.complete;
   report.header =
       header.finish(request.fuzzing() ? fmt::format("fuzz of {} with seed {}",
                                                     request_subject(request), request.seed)
                                       : describe_request(request));
+  report.header.complete = complete;
   return report;
 }
 

@@ -90,6 +90,18 @@ Problem batch_prefix(const Problem& problem, std::int64_t size) {
   return prefix;
 }
 
+Problem with_free_dims(const Problem& problem, std::int64_t size) {
+  Problem sized = problem;
+  each_spec(sized, [&](const Parameter& parameter, TensorSpec& spec) {
+    std::replace(spec.sizes.begin(), spec.sizes.begin() + spec.rank, kFreeDim, size);
+    // An output's may be twice that; check() knows.
+    const bool inferred = parameter.role == Role::kOutput && parameter.kind == Kind::kTensor;
+    if (inferred && spec.contiguous) spec.rank = -1;
+  });
+  check(sized);
+  return sized;
+}
+
 Problem dense(const Problem& problem) {
   Problem packed = problem;
   each_spec(packed, [](const Parameter& parameter, TensorSpec& spec) {

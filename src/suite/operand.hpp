@@ -44,6 +44,9 @@ bool has_batch(const Problem& problem);
 // views of it are prefixes of views of `problem`. Needs has_batch().
 Problem batch_prefix(const Problem& problem, std::int64_t size);
 
+// The problem with `size` for every free dimension. Throws Error where that is illegal.
+Problem with_free_dims(const Problem& problem, std::int64_t size);
+
 // A problem with no tensor layout but rows packed one after another; outputs inferred anew.
 Problem dense(const Problem& problem);
 

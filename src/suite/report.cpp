@@ -73,6 +73,7 @@ Counts count(const std::vector<CaseResult>& cases) {
 }
 
 int NumericsReport::exit_code() const {
+  if (!header.complete) return kInterruptedExit;
   const int code = counts().exit_code();
   const bool lacking = std::any_of(coverage.begin(), coverage.end(),
                                    [](const Coverage& target) { return target.exceeds_limit(); });
@@ -83,6 +84,10 @@ Counts BenchReport::counts() const {
   std::vector<CaseResult> cases;
   for (const BenchRow& row : rows) cases.push_back(row.numerics);
   return count(cases);
+}
+
+int BenchReport::exit_code() const {
+  return header.complete ? counts().exit_code() : kInterruptedExit;
 }
 
 bool Timing::has(std::string_view flag) const noexcept {

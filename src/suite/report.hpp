@@ -24,6 +24,7 @@ struct ReportHeader {
   std::string kind;            // "numerics", "bench"
   std::string started, ended;  // UTC, ISO 8601
   double seconds = 0;
+  bool complete = true;  // false: interrupted, and the report is of what was done until then
   std::vector<std::string> argv;
   std::string revision, request;  // request: in words
   Facts environment;
@@ -52,7 +53,8 @@ std::string describe_request(const Request& request);
 
 struct Counts {
   int passed = 0, failed = 0, error = 0, mistrusted = 0, not_applicable = 0, skipped = 0;
-  std::vector<std::pair<std::string, int>> by_reason;  // of all that did not pass
+  // Of all that did not pass, and of verdicts SLOWER.
+  std::vector<std::pair<std::string, int>> by_reason;
 
   int total() const noexcept {
     return passed + failed + error + mistrusted + not_applicable + skipped;
@@ -62,6 +64,9 @@ struct Counts {
 };
 Counts count(const std::vector<CaseResult>& cases);
 
+// What a shell shows for SIGINT.
+inline constexpr int kInterruptedExit = 130;
+
 struct NumericsReport {
   ReportHeader header;
   std::vector<CaseResult> cases;
@@ -69,7 +74,7 @@ struct NumericsReport {
   int fuzz_drawn = 0, fuzz_illegal = 0;  // draws in all, and those outside the contract
 
   Counts counts() const { return count(cases); }
-  // 3 also when a target left out more of the batch than it may.
+  // 3 also when a target left out more of the batch than it may; kInterruptedExit when interrupted.
   int exit_code() const;
 };
 
@@ -123,7 +128,7 @@ struct BenchReport {
 
   Counts counts() const;
   // As for numerics. A row that is implausibly fast has failed.
-  int exit_code() const { return counts().exit_code(); }
+  int exit_code() const;
 };
 
 std::string to_json(const NumericsReport& report);

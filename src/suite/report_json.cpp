@@ -3,6 +3,8 @@
 // object of its own, so that it cannot replace what identifies a report or a case.
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "kernelwright/suite/comparison.hpp"
 #include "kernelwright/suite/report_document.hpp"
 
@@ -43,6 +45,7 @@ Json header_of(const ReportHeader& header) {
           {"started", header.started},
           {"ended", header.ended},
           {"seconds", header.seconds},
+          {"complete", header.complete},
           {"argv", header.argv},
           {"revision", header.revision},
           {"request", header.request},
@@ -260,6 +263,9 @@ Json comparison_of(const ComparisonRow& row) {
     return entry;
   }
   const PairComparison& c = row.result;
+  if (c.verdict == Verdict::kSlower)
+    entry["reason"] = {{"code", reason_name(Reason::kRegression)},
+                       {"message", fmt::format("B takes {:.3f} times as long as A", 1 / c.ratio)}};
   entry["verdict"] = verdict_name(c.verdict);
   entry["ratio"] = number(c.ratio);
   entry["ci99"] = interval_of(c.interval);

@@ -29,6 +29,7 @@ std::string verdict_of(const Json& document, const Json& summary) {
     text += ". ";
   }
   const std::string revision = text_at(document, "revision");
+  if (!document.value("complete", true)) text = "Interrupted: this is a part. " + text;
   return text + fmt::format("{:.1f} s, {}{}.", number_at(document, "seconds"),
                             text_at(document, "started"),
                             revision.empty() ? "" : ", revision " + revision);

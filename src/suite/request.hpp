@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -54,6 +55,9 @@ struct Request {
   double max_domain_excluded = 0.25;
 
   bool is_batch() const noexcept { return problems.empty(); }
+
+  // Asked before each case: true ends the run there, with a report of what was done.
+  std::function<bool()> interrupted;
 
   // Identity of the run, for reports.
   std::vector<std::string> argv;

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/jit/errors.hpp"
 #include "kernelwright/suite/checks/class_checks.hpp"
 #include "kernelwright/suite/checks/device_pages.hpp"
 #include "kernelwright/suite/code_identity.hpp"
@@ -19,11 +20,15 @@ namespace {
 
 constexpr double kPrefixBytes = 256e6;  // of host memory: a fraction of a second
 
-// An exception of a case: whose fault, by its code.
-std::pair<CaseStatus, Reason> blame(Code code, bool prepared) {
-  switch (code) {
-    case Code::kEnvironment:
-      return {CaseStatus::kError, prepared ? Reason::kDeviceError : Reason::kCompileError};
+// An exception while a case was prepared: whose fault.
+std::pair<CaseStatus, Reason> blame(const Error& error) {
+  if (dynamic_cast<const jit::LoadError*>(&error) != nullptr)
+    return {CaseStatus::kError, Reason::kLoadError};
+  if (dynamic_cast<const jit::CompileError*>(&error) != nullptr)
+    return {CaseStatus::kError, Reason::kCompileError};
+  switch (error.code()) {
+    case Code::kEnvironment:  // there is no compiler
+      return {CaseStatus::kError, Reason::kCompileError};
     case Code::kInternal:
     case Code::kConflict:
       return {CaseStatus::kError, Reason::kDeviceError};
@@ -94,7 +99,7 @@ void TargetRunner::judge(const Case& spec, CaseResult& result) {
   try {
     bound_.prepare(spec.problem);
   } catch (const Error& error) {
-    const auto [status, reason] = blame(error.code(), false);
+    const auto [status, reason] = blame(error);
     return end(status, reason, std::string("prepare: ") + error.what());
   }
   // The checks prepare other problems, too.

@@ -166,11 +166,6 @@ class SliceValidation {
 
   static bool has_gaps(const TensorSpec& spec) { return !spec.contiguous; }
 
-  static Reason reason_of(const Status& status) {
-    const bool harness = status.code == StatusCode::kDevice || status.code == StatusCode::kInternal;
-    return harness ? Reason::kDeviceError : Reason::kRejectedValid;
-  }
-
   template <typename Visit>
   void each_output(Visit visit) {
     for (std::size_t i = 0; i < placed_.operands().size(); ++i) {

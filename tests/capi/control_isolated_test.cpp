@@ -5,7 +5,10 @@
 
 #include "capi/support/capi.hpp"
 #include "capi/support/toys.hpp"
+#include "kernelwright/backend/cpu/cpu_device.hpp"
 #include "kernelwright/ops/catalog.hpp"
+#include "kernelwright/suite/code_identity.hpp"
+#include "kernelwright/suite/evidence.hpp"
 #include "support/fake_device.hpp"
 
 namespace kw::test {
@@ -121,6 +124,71 @@ TEST(Control, PreparesProblems) {
                  KW_INVALID_ARGUMENT, {"rms_norm"});
   expect_refusal(Json{{"command", "prepare"}, {"problem", kProblem}, {"cfg", {{"isaa", 1}}}}.dump(),
                  KW_NOT_FOUND, {"isaa"});
+}
+
+// Evidence counts for one code, driver and suite; what differs is named.
+TEST(Control, PreparesOnlyWhatHasEvidenceWhereThatIsRequired) {
+  const auto folder = std::filesystem::temp_directory_path() / "kw_control_evidence_test";
+  std::filesystem::remove_all(folder);
+  setenv("KW_CACHE_DIR", folder.c_str(), 1);
+  EXPECT_EQ(control({{"command", "initialize"}, {"require_evidence", true}})["require_evidence"],
+            true);
+  const Json request{{"command", "prepare"}, {"problem", kProblem}};
+  const auto expect_refused = [&](std::string_view why) {
+    expect_refusal(
+        request.dump(), KW_UNSUPPORTED,
+        {"cpu.native.rms_norm would serve 'rms_norm/standard x=bf16[?,64]",
+         "require_evidence is on (argument of initialize)", why,
+         "`kw numerics --implementation cpu.native.rms_norm --problem 'rms_norm/standard "
+         "x=bf16[16,64] weight=bf16[64]'` makes some"});
+  };
+  expect_refused("there is none in '" + folder.string());
+
+  const auto [operation, native] = builtin_catalog().find_implementation("cpu.native.rms_norm");
+  const suite::Evidence right{{native->info.name, suite::code_identity(*native, {}),
+                               runtime::CpuDevice().hardware().model, ""},
+                              "ci",
+                              "eager",
+                              "2026-11-30T12:00:00Z",
+                              7};
+  const auto store = [&](const suite::Evidence& evidence) {
+    std::filesystem::remove_all(folder);
+    ASSERT_EQ(suite::EvidenceStore(folder / "evidence").store(evidence), "");
+  };
+  suite::Evidence other = right;
+  other.identity.code = "build:0123456789abcdef";
+  store(other);
+  expect_refused("what is stored is for code build:0123456789ab, not build:");
+  other = right;
+  other.identity.driver = "13.0";
+  store(other);
+  expect_refused("what is stored is for driver 13.0, not none");
+  other = right;
+  ++other.identity.suite_version;
+  store(other);
+  expect_refused("what is stored is for suite version 2, not 1");
+  EXPECT_EQ(control({{"command", "counters"}})["plans_built"], 0);
+
+  store(right);
+  EXPECT_EQ(control(request)["prepared"][0]["implementation"], "cpu.native.rms_norm");
+  const Json evidence =
+      control({{"command", "explain"}, {"problem", kProblem}})["explanations"][0]["evidence"];
+  EXPECT_EQ(evidence["found"], true);
+  EXPECT_EQ(evidence["text"], "batch ci, 7 cases, 2026-11-30T12:00:00Z");
+  const Json doctor = control({{"command", "doctor"}})["evidence"];
+  EXPECT_EQ(doctor["required"], true);
+  EXPECT_EQ(doctor["of_this_machine"], 1);
+  expect_refusal(R"({"command": "initialize"})", KW_CONFLICT, {"require_evidence=true"});
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Control, TheArgumentOfInitializeOverrulesTheFile) {
+  const Json reply =
+      control({{"command", "initialize"},
+               {"require_evidence", false},
+               {"config_text", "model: {require_evidence: true, ops_implementation: {}}"}});
+  EXPECT_EQ(reply["require_evidence"], false);
+  control({{"command", "prepare"}, {"problem", kProblem}});
 }
 
 // An implementation for a device with capture.

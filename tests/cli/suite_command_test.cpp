@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kw numerics and kw bench over small problems, and what is done with their reports.
+#include <csignal>
+#include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,39 @@ TEST(Numerics, TheReproLineRunsTheSameCase) {
                         "--problem", kProblem, "--fill", "uniform"})
                     .out);
   EXPECT_EQ(case_ids(again), case_ids(report));
+}
+
+TEST(Numerics, AnInterruptedRunLeavesAReportOfWhatItDid) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("r.json");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunOptions options{{"KW_CACHE_DIR=" + folder.path("cache")}, "", true, signal};
+    const Finished finished = run_kw(
+        {"numerics", "--operation", "rms_norm", "--fuzz", "600s", "--output", path}, options);
+    EXPECT_EQ(finished.code, 130) << finished.out;
+    expect_words(finished.out, {"interrupted"});
+    const Json report = report_of(TemporaryFolder::read(path));
+    EXPECT_FALSE(report["complete"].get<bool>());
+    EXPECT_EQ(report["summary"]["exit_code"], 130);
+    EXPECT_GE(report["cases"].size(), 1U);
+    EXPECT_EQ(report["summary"]["cases"], report["cases"].size());
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(Bench, AnInterruptedRunLeavesAReportOfWhatItDid) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("r.json");
+  const RunOptions options{{}, "", true, SIGINT};
+  const Finished finished =
+      run_kw({"bench", "--implementation", "cpu.native.rms_norm", "--iterations", "3", "--problem",
+              "rms_norm/standard x=bf16[{1,2,3,4,5,6,7,8},64] weight=bf16[64]", "--output", path},
+             options);
+  EXPECT_EQ(finished.code, 130) << finished.out;
+  const Json report = report_of(TemporaryFolder::read(path));
+  EXPECT_FALSE(report["complete"].get<bool>());
+  EXPECT_GE(report["cases"].size(), 1U);
+  EXPECT_LT(report["cases"].size(), 8U);
 }
 
 TEST(Numerics, NothingSelectedAndNothingPassedEndWithThree) {
@@ -178,6 +213,58 @@ TEST(Report, RefusesWhatItCannotRead) {
   refuse({"report", folder.write("b.json", R"({"schema": "kw.report/1", "kind": "tea"})")},
          {"unknown kind 'tea'", "numerics, bench, compare"});
   refuse({"report", folder.path("none.json"), "--output", folder.path("r.pdf")}, {".html"});
+}
+
+// What the error says is what has to be done, word by word.
+TEST(Evidence, TheCommandThatExplainNamesMakesIt) {
+  const TemporaryFolder folder;
+  const RunOptions options{{"KW_CACHE_DIR=" + folder.path("cache")}, "", false};
+  const std::string yaml =
+      folder.write("run.yaml", "model:\n  require_evidence: true\n  ops_implementation: {}\n");
+  const auto explain = [&](const std::string& problem) -> Json {
+    const Finished finished = run_kw({"explain", problem, "--config", yaml, "--json"}, options);
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    return Json::parse(finished.out)["explanations"][0]["evidence"];
+  };
+  const std::string any = "rms_norm/standard x=bf16[?,64] weight=bf16[64]";
+  const Json none = explain(any);
+  EXPECT_TRUE(none["required"].get<bool>());
+  EXPECT_EQ(none["origin"], yaml + ":2: model.require_evidence");
+  EXPECT_FALSE(none["found"].get<bool>());
+  const std::string text = none["text"];
+  expect_words(text, {"there is none in", "If it is right"});
+  const std::string command = text.substr(text.find('`') + 1, text.rfind('`') - text.find('`') - 1);
+  EXPECT_EQ(command,
+            "kw numerics --implementation cpu.native.rms_norm --problem 'rms_norm/standard "
+            "x=bf16[16,64] weight=bf16[64]'");
+
+  ASSERT_EQ(
+      run_kw({"numerics", "--implementation", "cpu.native.rms_norm", "--problem",
+              command.substr(command.find('\'') + 1, command.rfind('\'') - command.find('\'') - 1),
+              "--quiet"},
+             options)
+          .code,
+      0);
+  for (const char* rows : {"?", "4096"}) {
+    const Json some =
+        explain("rms_norm/standard x=bf16[" + std::string(rows) + ",4096] weight=bf16[4096]");
+    EXPECT_TRUE(some["found"].get<bool>()) << some;
+    expect_words(some["text"].get<std::string>(), {"single problems, 1 case"});
+  }
+  const Json other = explain("rms_norm/standard x=f32[16,64] weight=f32[64]");
+  EXPECT_FALSE(other["found"].get<bool>());
+  expect_words(other["text"].get<std::string>(),
+               {"what is stored is of problems that run {", "bf16", ", not {", "x=f32[16,64]"});
+  const Json evidence =
+      Json::parse(run_kw({"evidence", "list", "--json"}, options).out)["evidence"];
+  ASSERT_EQ(evidence.size(), 1U);
+  EXPECT_EQ(evidence[0]["batch"], "single problems");
+  EXPECT_EQ(evidence[0]["problems"][0]["problem"],
+            "rms_norm/standard x=bf16[16,64] weight=bf16[64]");
+  const Finished page = run_kw({"explain", any, "--config", yaml}, options);
+  expect_words(page.out, {"evidence", "required (", "there is: single problems"});
+  const Finished doctor = run_kw({"doctor"}, options);
+  expect_words(doctor.out, {"1 in ", "1 of them of this machine", "model.require_evidence"});
 }
 
 TEST(Evidence, ComesFromAWholeBatchAndIsListed) {

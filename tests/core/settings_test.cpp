@@ -281,6 +281,35 @@ TEST_F(SettingsTest, MalformedFields) {
   EXPECT_TRUE(has(field_error("    fold_implementation: 3\n"), "unknown implementation '3'"));
 }
 
+TEST_F(SettingsTest, AFileMayRequireEvidence) {
+  EXPECT_FALSE(settings.require_evidence);
+  EXPECT_EQ(settings.require_evidence_origin, "default");
+  load("    fold_implementation: native\n");
+  EXPECT_EQ(settings.text().find("require_evidence"), std::string::npos) << settings.text();
+  settings.load_yaml(catalog, "model:\n  require_evidence: true\n  ops_implementation: {}\n",
+                     "run.yaml");
+  EXPECT_TRUE(settings.require_evidence);
+  EXPECT_EQ(settings.require_evidence_origin, "run.yaml:2: model.require_evidence");
+  EXPECT_NE(settings.text().find("require_evidence=true"), std::string::npos) << settings.text();
+  load("    fold_implementation: native\n");  // a second file that does not speak of it
+  EXPECT_TRUE(settings.require_evidence);
+  settings.load_yaml(catalog, "model: {ops_implementation: {}, require_evidence: false}", "b.yaml");
+  EXPECT_FALSE(settings.require_evidence);
+}
+
+TEST_F(SettingsTest, RequireEvidenceIsTrueOrFalse) {
+  const auto error = [&](const std::string& value) {
+    return load_error("model:\n  ops_implementation: {}\n  require_evidence: " + value + "\n");
+  };
+  EXPECT_TRUE(
+      has(error("maybe"), "run.yaml:3: model.require_evidence is 'maybe'; write true or false"));
+  EXPECT_TRUE(has(error("[true]"), "model.require_evidence is a list; write true or false"));
+  EXPECT_TRUE(has(error("1"), "is '1'; write true or false"));
+  EXPECT_TRUE(has(error(""), "run.yaml:3: model.require_evidence is"));
+  EXPECT_TRUE(has(error("true\n  require_evidence: true"),
+                  "run.yaml:4: 'require_evidence' appears a second time (first in line 3)"));
+}
+
 TEST_F(SettingsTest, AnEmptySectionChoosesNothing) {
   settings.load_yaml(catalog, "model: {ops_implementation: {}}\n", "run.yaml");
   EXPECT_TRUE(settings.effective("stretch").is_auto());
@@ -394,6 +423,9 @@ TEST_F(SettingsTest, SameEffectLooksThroughOrigins) {
   other.set(catalog, "fold", {"native"}, Source::kExplicit, "call");
   EXPECT_TRUE(settings.same_effect(other));
   other.prepare_on_miss = false;
+  EXPECT_FALSE(settings.same_effect(other));
+  other = settings;
+  other.require_evidence = true;
   EXPECT_FALSE(settings.same_effect(other));
   other = settings;
   other.mode = Mode::kGraph;

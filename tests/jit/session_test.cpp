@@ -7,6 +7,7 @@
 
 #include "jit/support/fake_toolchain.hpp"
 #include "jit/support/toy_unit.hpp"
+#include "kernelwright/jit/errors.hpp"
 #include "kernelwright/jit/files.hpp"
 #include "kernelwright/jit/plan.hpp"
 #include "support/expect_error.hpp"
@@ -47,6 +48,22 @@ class SessionTest : public testing::Test {
   FakeToolchain toolchain_;
   runtime::LaunchShape launched_;
 };
+
+TEST_F(SessionTest, WhoRefusesIsTold) {
+  Session session(options());
+  try {
+    session.prepare(toolchain_, toy_unit({.rows = 7}), device_);  // which defines no kernel
+    ADD_FAILURE() << "loaded";
+  } catch (const LoadError& error) {
+    EXPECT_EQ(error.code(), Code::kEnvironment);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("cannot be loaded on"), std::string::npos) << text;
+    EXPECT_NE(text.find("undefined entry"), std::string::npos) << text;
+    EXPECT_EQ(text.rfind(toy_unit({.rows = 7}).entry, 0), 0U) << text;
+  }
+  toolchain_.refusal = "line 3: no";
+  EXPECT_THROW(session.prepare(toolchain_, toy_unit({.rows = 8}), device()), CompileError);
+}
 
 TEST_F(SessionTest, CompilesLoadsAndLaunches) {
   Session session(options());

@@ -142,3 +142,80 @@ words = [b"kw", b"numerics", b"--implementation", b"cpu.wrong.rms_norm", b"--bat
 sys.exit(_library.command_line()(len(words), (ctypes.c_char_p * 7)(*words, None)))
 """], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_evidence_that_is_required(run, tmp_path):
+    out = run("""
+import os, shlex, subprocess, sys
+os.environ["KW_CACHE_DIR"] = sys.argv[1]
+import numpy as np
+import kernelwright as kw
+
+kw.initialize(device="cpu", require_evidence=True)
+slot = kw.OpSlot("rms_norm", "standard")
+kw.bind_slots([slot])
+x, w = np.ones((4, 64), np.float32), np.ones(64, np.float32)
+try:
+    slot(x, w)
+except NotImplementedError as error:
+    text = str(error)
+print(text)
+words = shlex.split(text[text.index("`") + 1:text.rindex("`")])
+subprocess.run([sys.executable, "-m", "kernelwright", *words[1:], "--quiet"], check=True)
+print(slot(x, w).shape)
+""", str(tmp_path))
+    assert "cpu.native.rms_norm would serve 'rms_norm/standard x=f32[4,64] weight=f32[64]'" in out
+    assert "require_evidence is on (argument of initialize)" in out
+    assert f"there is none in '{tmp_path}/evidence'" in out
+    assert out.endswith("(4, 64)\n")
+
+
+def test_a_python_callable_has_no_evidence(run):
+    out = run(HEAD + """
+register_kernel("rms_norm", "mine", device="cpu", variants=["standard"])(norm)
+kw.initialize(device="cpu", overrides={"rms_norm": "mine"}, require_evidence=True)
+slot = kw.OpSlot("rms_norm", "standard")
+kw.bind_slots([slot])
+try:
+    slot(torch.ones(2, 8), torch.ones(8))
+except NotImplementedError as error:
+    print(error)
+""")
+    assert "nothing tells which code cpu.mine.rms_norm runs" in out
+
+
+WRONG = {
+    "returned 2 outputs": "lambda x, weight, eps: (x * weight, x)",
+    "'y' is a float": "lambda x, weight, eps: 1.0",
+    "'y' has shape [64]; the contract says [4, 64]": "lambda x, weight, eps: x[0] * weight",
+    "'y' has dtype torch.float64": "lambda x, weight, eps: x.double()",
+    "'y' has strides": "lambda x, weight, eps: (x * weight).t().contiguous().t()",
+}
+
+
+def reasons(run, tmp_path, body):
+    """Exit code and (code, message) of a numerics run over one callable, as kw runs it."""
+    return run("""
+import json, sys
+import kernelwright as kw
+from kernelwright import __main__ as program, register_kernel
+
+register_kernel("rms_norm", "mine", device="cpu", variants=["standard"], target=%s)
+path = sys.argv[1] + "/r.json"
+sys.argv[1:] = ["numerics", "--implementation", "cpu.mine.rms_norm", "--problem",
+                "rms_norm/standard x=f32[4,64] weight=f32[64]", "--quiet", "--output", path]
+code = program.main()
+case = json.load(open(path))["cases"][0]
+print("*", code, case["reason"]["code"], case["reason"]["message"])
+""" % body, str(tmp_path))
+
+
+def test_outputs_of_another_structure(run, tmp_path):
+    for message, body in WRONG.items():
+        out = reasons(run, tmp_path, body)
+        assert "* 1 output_structure" in out and message in out, out
+
+
+def test_outputs_in_memory_of_inputs(run, tmp_path):
+    out = reasons(run, tmp_path, "lambda x, weight, eps: x.view(4, 64)")
+    assert "* 1 undeclared_alias" in out and "'y' shares memory with the input 1" in out

@@ -81,7 +81,10 @@ TEST(Compare, ExitCodesFollowTheWorst) {
   const Json json = Json::parse(to_json(slower));
   EXPECT_EQ(json["kind"], "compare");
   EXPECT_EQ(json["summary"]["verdicts"]["SLOWER"], 1);
+  EXPECT_EQ(json["summary"]["by_reason"]["regression"], 1);
   EXPECT_EQ(json["comparisons"][0]["verdict"], "SLOWER");
+  EXPECT_EQ(json["comparisons"][0]["reason"]["code"], "regression");
+  EXPECT_EQ(json["comparisons"][0]["reason"]["message"], "B takes 1.100 times as long as A");
   EXPECT_EQ(json["comparisons"][0]["control"]["ratio"], 1);
   EXPECT_NE(to_markdown(slower).find("| SLOWER | 0.909 |"), std::string::npos)
       << to_markdown(slower);

@@ -64,8 +64,34 @@ TEST(Evidence, NothingLessProves) {
   EXPECT_TRUE(changed([](auto& r) { r.shards = 2; }).empty());
   EXPECT_TRUE(changed([](auto& r) { r.repeats = 2; }).empty());
   EXPECT_TRUE(changed([](auto& r) { r.fuzz = 3; }).empty());
-  EXPECT_TRUE(changed([](auto& r) { r.problems = {"affine/one x=f32[4,8] gain=f32[8]"}; }).empty());
+  EXPECT_TRUE(changed([](auto& r) { r.class_checks = false; }).empty());
   EXPECT_TRUE(changed([](auto& r) { r.memory_bytes = 1; }).empty());  // every case is skipped
+}
+
+TEST(Evidence, OfSingleProblemsNamesThemAndWhatServedThem) {
+  NumericsRequest request;
+  request.problems = {"affine/one x=f32[4,8] gain=f32[8]", "affine/one x=f32[0,8] gain=f32[8]"};
+  const std::vector<Evidence> found = evidence_from(request);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].batch, "");
+  EXPECT_EQ(found[0].cases, 1);
+  ASSERT_EQ(found[0].problems.size(), 1U) << "a call without elements proves nothing";
+  EXPECT_EQ(found[0].problems[0].problem, request.problems[0]);
+  EXPECT_TRUE(found[0].covers(found[0].problems[0].specialization));
+  EXPECT_FALSE(found[0].covers("another"));
+  EXPECT_TRUE(evidence_from(whole_batch()).at(0).covers("another"));
+
+  EXPECT_TRUE(evidence_from(request, test::Sabotage::kZeros).empty());
+  const auto changed = [&](auto change) {
+    NumericsRequest other = request;
+    change(other);
+    return evidence_from(other);
+  };
+  EXPECT_TRUE(changed([](auto& r) { r.fills = {"zeros"}; }).empty());
+  EXPECT_TRUE(changed([](auto& r) { r.class_checks = false; }).empty());
+  EXPECT_TRUE(changed([](auto& r) { r.repeats = 1; }).empty());
+  EXPECT_TRUE(
+      changed([](auto& r) { r.interrupted = [n = 0]() mutable { return n++ > 0; }; }).empty());
 }
 
 TEST(Evidence, CodeIsTheCompiledSourceOrTheLibrary) {
@@ -118,6 +144,39 @@ TEST_F(Store, StaleEvidenceCountsAsNoneAndSaysWhy) {
   expect_stale([](auto& i) { i.driver = "13.1"; }, "driver 13.0, not 13.1");
   expect_stale([](auto& i) { i.suite_version = 2; }, "suite version 1, not 2");
   expect_stale([](auto& i) { i.implementation = "cpu.other.affine"; }, "there is none");
+}
+
+TEST_F(Store, SingleProblemsAddUpBesideNoBatch) {
+  Evidence single = evidence_;
+  single.batch.clear();
+  single.problems = {{"p1", "{.a = 1}"}};
+  single.cases = 1;
+  ASSERT_EQ(store_.store(single), "");
+  single.problems = {{"p2", "{.a = 2}"}, {"p1", "{.a = 1}"}};
+  ASSERT_EQ(store_.store(single), "");
+  const auto found = store_.find(single.identity);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cases, 2);
+  EXPECT_TRUE(found->covers("{.a = 1}") && found->covers("{.a = 2}"));
+  EXPECT_FALSE(found->covers("{.a = 3}"));
+  EXPECT_EQ(found->specializations(), "{.a = 1}, {.a = 2}");
+  EXPECT_EQ(found->summary(), "single problems, 2 cases, 2026-11-30T12:00:00Z");
+
+  ASSERT_EQ(store_.store(evidence_), "");  // a whole batch says more
+  EXPECT_TRUE(store_.find(single.identity)->problems.empty());
+  ASSERT_EQ(store_.store(single), "");  // and is not lost to less
+  EXPECT_EQ(store_.find(single.identity)->summary(), "batch ci, 7 cases, 2026-11-30T12:00:00Z");
+}
+
+TEST_F(Store, WhatIsMissingIsToldByTheNearest) {
+  Evidence far = evidence_;
+  far.identity.code = "build:9";
+  far.identity.device_model = "another";
+  ASSERT_EQ(store_.store(far), "");
+  ASSERT_EQ(store_.store(evidence_), "");
+  EvidenceIdentity wanted = evidence_.identity;
+  wanted.driver = "14.0";
+  EXPECT_EQ(store_.why_missing(wanted), "what is stored is for driver 13.0, not 14.0");
 }
 
 TEST_F(Store, ATamperedFileCountsAsNone) {

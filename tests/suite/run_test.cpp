@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/jit/errors.hpp"
 #include "kernelwright/suite/fuzz.hpp"
 #include "kernelwright/suite/selftest/probe.hpp"
 #include "suite/support/host_device.hpp"
@@ -152,6 +153,69 @@ TEST(Numerics, FailuresAndEmptyRunsHaveExitCodes) {
   request.problems.clear();
   request.dtype = "u8";
   EXPECT_EQ(run_numerics(request, world.platform).exit_code(), 3);  // no case
+}
+
+TEST(Numerics, AnInterruptedRunReportsWhatItDid) {
+  World world;
+  NumericsRequest request = toy_request();
+  for (const int fuzz : {0, 100}) {
+    request.interrupted = [n = 0]() mutable { return ++n > 5; };
+    request.fuzz = fuzz;
+    const NumericsReport report = run_numerics(request, world.platform);
+    EXPECT_FALSE(report.header.complete);
+    EXPECT_EQ(report.counts().total(), 5);
+    EXPECT_EQ(report.counts().passed, 5);
+    EXPECT_EQ(report.exit_code(), kInterruptedExit);
+    EXPECT_NE(to_markdown(report).find("Interrupted"), std::string::npos);
+  }
+  BenchRequest bench;
+  bench.implementation = "cpu.toy.affine";
+  bench.iterations = 3;
+  bench.problems = {"affine/one x=f32[{4,5,6},8] gain=f32[8]"};
+  bench.interrupted = [n = 0]() mutable { return ++n > 2; };
+  const BenchReport timed = run_bench(bench, world.platform);
+  EXPECT_FALSE(timed.header.complete);
+  EXPECT_EQ(timed.rows.size(), 2U);
+  EXPECT_EQ(timed.exit_code(), kInterruptedExit);
+  EXPECT_TRUE(run_numerics(toy_request(), world.platform).header.complete);
+}
+
+// Who refused: the compiler, the device that was to load its binary, or the implementation.
+TEST(Numerics, WhatCannotBePreparedSaysWhoRefused) {
+  const auto reason_of = [](void* (*prepare)(void*, PrepareRequest&)) {
+    World world;
+    Implementation broken = test::toy_affine(Sabotage::kNone);
+    broken.info.name = "cpu.broken.affine";
+    broken.info.solution = "broken";
+    broken.functions.prepare = prepare;
+    world.catalog.register_implementation("affine", broken);
+    NumericsRequest request;
+    request.implementation = "cpu.broken.affine";
+    request.problems = {"affine/one x=f32[4,8] gain=f32[8]"};
+    const NumericsReport report = run_numerics(request, world.platform);
+    EXPECT_EQ(report.exit_code(), 1);
+    EXPECT_NE(report.cases.at(0).message.find("no good"), std::string::npos);
+    return reason_name(report.cases.at(0).reason);
+  };
+  EXPECT_EQ(reason_of([](void*, PrepareRequest&) -> void* {
+              throw jit::LoadError(Code::kEnvironment, "no good");
+            }),
+            "load_error");
+  EXPECT_EQ(reason_of([](void*, PrepareRequest&) -> void* {
+              throw jit::CompileError(Code::kInternal, "no good");
+            }),
+            "compile_error");
+  EXPECT_EQ(reason_of([](void*, PrepareRequest&) -> void* {
+              throw Error(Code::kEnvironment, "no good");
+            }),
+            "compile_error");
+  EXPECT_EQ(reason_of([](void*, PrepareRequest&) -> void* {
+              throw Error(Code::kUnsupported, "no good");
+            }),
+            "rejected_valid");
+  EXPECT_EQ(
+      reason_of([](void*, PrepareRequest&) -> void* { throw Error(Code::kInternal, "no good"); }),
+      "device_error");
 }
 
 TEST(Numerics, NamesWithoutAMatchAreErrors) {

@@ -31,6 +31,15 @@ void CallSet::upload_inputs() {
 
 void CallSet::renew_arguments() { arguments_ = make_arguments(problem_, target_.views()); }
 
+void CallSet::reuse_arguments(CallSet& other) {
+  const auto views = other.target_.views();
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const Operand& operand = target_.operands()[i];
+    if (operand.item < 0)
+      arguments_->set_tensor(problem_.contract->parameters[operand.parameter], views[i]);
+  }
+}
+
 void CallSet::spoil(void* stream) {
   for (std::size_t i = 0; i < target_.operands().size(); ++i) {
     const bool index = !is_float(target_.operands()[i].spec.dtype);

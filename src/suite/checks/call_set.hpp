@@ -28,6 +28,9 @@ class CallSet {
   // Frees the Args object of the calls so far and makes another; calls enqueued or captured before
   // must not need it.
   void renew_arguments();
+  // Points the tensors of the same Args object at those of `other`, as a host does that reuses it.
+  // Lists of tensors stay.
+  void reuse_arguments(CallSet& other);
   PlacedTensors& target() noexcept { return target_; }
   PlacedTensors& source() noexcept { return source_; }
   PlacedTensors& aside() noexcept { return consumed_; }

@@ -25,13 +25,15 @@ ClassChecks::ClassChecks(const Case& spec, Callable& callable, const Platform& p
       checks_(checks) {}
 
 // An earlier finding explains later ones: streams first, as work that escapes shows as anything
-// else where it happens to be late; threads before graphs, as a plan that keeps arguments spoils
-// both; a capture before the first launch as one.
+// else where it happens to be late, and the lifetime of arguments before what reuses them; threads
+// before graphs, as a plan that keeps arguments spoils both; a capture before the first launch as
+// one.
 const std::vector<ClassChecks::Entry>& ClassChecks::table() {
   static const std::vector<Entry> entries{
       {"oracle", false, &ClassChecks::oracle},
       {"decisions", false, &ClassChecks::decisions},
       {"stream", true, &ClassChecks::stream},
+      {"lifetime", true, &ClassChecks::lifetime},
       {"busy_default_stream", true, &ClassChecks::busy_default_stream},
       {"fresh", false, &ClassChecks::fresh},
       {"placement", false, &ClassChecks::placement},

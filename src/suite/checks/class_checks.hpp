@@ -34,6 +34,7 @@ class ClassChecks {
   void soak();
   // checks/streams.cpp
   void stream();
+  void lifetime();
   void busy_default_stream();
   void late_producers();
   // checks/graphs.cpp

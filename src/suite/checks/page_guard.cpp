@@ -8,7 +8,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "kernelwright/base/fail.hpp"
@@ -198,7 +201,13 @@ std::optional<CheckResult> run_child(const Problem& problem, const PlacedTensors
   }
   ::close(pipe[1]);
   pollfd waited{pipe[0], POLLIN, 0};
-  const int ready = ::poll(&waited, 1, static_cast<int>(seconds * 1000));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  int ready = 0;
+  do {  // a signal is no answer
+    const std::chrono::duration<double, std::milli> left =
+        deadline - std::chrono::steady_clock::now();
+    ready = ::poll(&waited, 1, std::max(static_cast<int>(left.count()), 0));
+  } while (ready < 0 && errno == EINTR);
   if (ready == 0) ::kill(child, SIGKILL);
   Fault fault;
   const bool told = ready > 0 && ::read(pipe[0], &fault, sizeof fault) == sizeof fault;

@@ -17,14 +17,16 @@ struct HeldCall {
   Status status;
 };
 
-// Producer, call and consumer on `stream` while `held` is held; nothing was waited for.
+// Producer, call and consumer on `stream` while `held` is held; nothing was waited for. With
+// `next`, the host's arguments are reused for it as soon as the call returns.
 HeldCall enqueue_held(runtime::Device& device, Callable& callable, CallSet& calls, void* stream,
-                      void* held) {
+                      void* held, CallSet* next = nullptr) {
   calls.spoil(nullptr);
   device.synchronize(nullptr);
   HeldCall call{device.hold(held, kHoldLimit), {}};
   calls.produce(stream);
   call.status = callable.call_on(calls.arguments(), stream);
+  if (next != nullptr) calls.reuse_arguments(*next);
   calls.consume(stream);
   return call;
 }
@@ -58,6 +60,23 @@ void ClassChecks::stream() {
     reject("stream", Reason::kWrongStream,
            "the call did not see what a producer on the same stream wrote before it");
   }
+}
+
+// As stream(), which passed; but the host's arguments hold something else when the work runs.
+void ClassChecks::lifetime() {
+  expected(0);
+  CallSet& calls = set(0);
+  const OwnedStream stream(device_);
+  callable_.reserve(stream.handle());
+  const auto [hold, status] =
+      enqueue_held(device_, callable_, calls, stream.handle(), stream.handle(), &set(1));
+  hold->release();
+  stream.synchronize();
+  calls.renew_arguments();
+  throw_if_failed(status);
+  if (right(0, calls.consumed())) return pass("lifetime");
+  reject("lifetime", Reason::kLifetime,
+         "the work reads the host's arguments after the call returned, when they may be reused");
 }
 
 // The default stream is held: what touches it does not come to an end.

@@ -132,6 +132,15 @@ Status launch(const ProbePlan& plan, const Args& args, const LaunchFrame& frame)
   kit::ProbeArgs given = probe_args(args);
   given.workspace = static_cast<unsigned char*>(frame.workspace);
   given.calls = plan.calls;
+  if (plan.is(Sabotage::kKeepsArguments) && plan.kernel.emulated != nullptr) {
+    return plan.kernel.emulated->enqueue(frame.stream,
+                                         [cfg = plan.kernel.cfg, kept = &args, given] {
+                                           kit::ProbeArgs late = probe_args(*kept);
+                                           late.workspace = given.workspace;
+                                           late.calls = given.calls;
+                                           run_probe_on_host(cfg, late);
+                                         });
+  }
   if (plan.device == nullptr) return plan.kernel.launch(given, frame.stream);
   return enqueue(plan, frame.stream, given);
 }

@@ -40,6 +40,8 @@ std::string_view Saboteur::not_on_device() const noexcept {
       return "its gigabytes between rows are memory there";
     case Sabotage::kChangesDevice:
       return "needs another vendor's call";
+    case Sabotage::kKeepsArguments:
+      return "host arguments are out of reach of a kernel";
     default:
       return "";
   }
@@ -130,6 +132,7 @@ const std::vector<Saboteur>& saboteurs() {
       streamed(kSyncsHost, "waits for its stream", {R::kSyncsHost}),
       streamed(kSharedArguments, "keeps arguments in the plan until the work runs",
                {R::kThreadUnsafe, R::kProducerRace}),
+      streamed(kKeepsArguments, "reads the host's arguments when the work runs", {R::kLifetime}),
       streamed(kGraphDrops, "every second captured call is not in the graph",
                {R::kGraphCallDropped}),
       streamed(kCaptureEager, "does captured work at once", {R::kCaptureDroppedWork}),

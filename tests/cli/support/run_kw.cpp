@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 namespace kw::test {
 namespace {
@@ -36,7 +38,8 @@ Stream open_terminal() {
 }
 
 // Both at once: a child that fills one pipe while we wait for the other would never end.
-void drain(std::array<pollfd, 2> sources, std::array<std::string*, 2> texts) {
+template <typename OnText>
+void drain(std::array<pollfd, 2> sources, std::array<std::string*, 2> texts, OnText on_text) {
   std::array<char, 65536> buffer;
   while (sources[0].fd >= 0 || sources[1].fd >= 0) {
     if (poll(sources.data(), sources.size(), -1) < 0) throw std::runtime_error("poll");
@@ -45,6 +48,7 @@ void drain(std::array<pollfd, 2> sources, std::array<std::string*, 2> texts) {
       const ssize_t count = read(sources[i].fd, buffer.data(), buffer.size());
       if (count > 0) {
         texts[i]->append(buffer.data(), static_cast<std::size_t>(count));
+        on_text();
       } else {
         sources[i].fd = -1;  // end of file; EIO on a terminal without a writer
       }
@@ -104,7 +108,9 @@ Finished run_kw(const std::vector<std::string>& arguments, const RunOptions& opt
 
   Finished finished;
   drain({pollfd{out.read_end, POLLIN, 0}, pollfd{err.read_end, POLLIN, 0}},
-        {&finished.out, &finished.err});
+        {&finished.out, &finished.err}, [&, signal = options.signal]() mutable {
+          if (signal != 0) kill(child, std::exchange(signal, 0));
+        });
   close(out.read_end);
   if (err.read_end >= 0) close(err.read_end);
   int status = 0;

@@ -16,6 +16,7 @@ struct RunOptions {
   std::vector<std::string> environment;  // "NAME=value", on top of this process's without KW_*
   std::string stdout_path;               // written there instead of `out`
   bool on_terminal = false;              // stdout and stderr are one pseudo-terminal
+  int signal = 0;                        // sent once, as soon as something was written
 };
 
 // The binary is KW_BINARY, else `kw` beside this test.
