@@ -13,18 +13,12 @@ constexpr int power_of_two_from(int n) {
   return power;
 }
 
-// By PTX: the compiler's own function is one of several layers to inline, five times a sum.
-inline float from_lane_xor(float value, int step) {
-  float other;
-  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=f"(other) : "f"(value), "r"(step));
-  return other;
-}
-
 // Over kLanes neighbouring lanes (a power of two, at most 32); every lane gets the sum.
 template <int kLanes>
 inline float lane_sum(float value) {
 #pragma unroll
-  for (int step = kLanes / 2; step > 0; step /= 2) value += from_lane_xor(value, step);
+  for (int step = kLanes / 2; step > 0; step /= 2)
+    value += __shfl_xor_sync(0xffffffffU, value, step);
   return value;
 }
 

@@ -479,7 +479,7 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     const u32 bytes = left >= Mine::kTiling.slice ? kRowBytes
                       : left > 0                  ? static_cast<u32>(left) * sizeof(T)
                                                   : 0;
-    const int count = kRows == 1                 ? 1  // a loop less to compile
+    const int count = kCfg.aligned && kRows == 1 ? 1
                       : args.rows - head < kRows ? static_cast<int>(args.rows - head)
                                                  : kRows;
     if constexpr (kCfg.aligned) {
@@ -557,7 +557,9 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     const bool present = !filling && row < args.rows;
     const RowIndex<kCfg.leading> index(row, args.map);
     float rstd[1] = {0}, sums[Terms::kSize];
-    if (kCfg.has_rstd && present) rstd[0] = args.rstd[index.offset(args.rstd_rows)];
+    if (kCfg.has_rstd && present) {
+      rstd[0] = args.rstd[RowIndex<kCfg.leading>(row, args.map).offset(args.rstd_rows)];
+    }
     if (!filling) wait_barrier(barriers + static_cast<u32>(stage) * 8, parity);
     const u32 here = ring + static_cast<u32>(stage) * 2 * kTensorBytes +
                      static_cast<u32>(mine.group) * kPitch + static_cast<u32>(mine.lane) * 16;
@@ -578,12 +580,25 @@ inline void backward_staged(const CudaBackwardArgs& args) {
       }
     }
     const auto read = [&](int, int v, float(&x)[kWidth], float(&dy)[kWidth]) {
-      if constexpr (!kCfg.hold) {
+      if constexpr (kCfg.hold) {
+        x_held[v].unpack(x);
+        dy_held[v].unpack(dy);
+      } else if constexpr (!kCfg.fill_first) {
         load_staged(mine, x_held[0], here, v, present);
         load_staged(mine, dy_held[0], here + kTensorBytes, v, present);
+        x_held[0].unpack(x);
+        dy_held[0].unpack(dy);
+      } else {  // under one condition: each form is the machine code that was timed
+        typename Mine::Access x_again, dy_again;
+        x_again.clear();
+        dy_again.clear();
+        if (row < args.rows && mine.inside(v)) {
+          x_again.load_shared(here + static_cast<u32>(v) * Mine::kThreads * 16);
+          dy_again.load_shared(here + kTensorBytes + static_cast<u32>(v) * Mine::kThreads * 16);
+        }
+        x_again.unpack(x);
+        dy_again.unpack(dy);
       }
-      x_held[v % kHeld].unpack(x);
-      dy_held[v % kHeld].unpack(dy);
     };
     if (!filling) {
       sum_group<kCfg, 1, kInRegisters>(mine, sums, slots[turn] + mine.group * kSlots, read,
@@ -591,10 +606,11 @@ inline void backward_staged(const CudaBackwardArgs& args) {
       if constexpr (kSlots == 0 || Terms::kValues == 0) __syncthreads();
     }
     // A barrier ago, all had left the stage of the turn before, with `hold` that of this one.
-    if constexpr (kCfg.fill_first)
-      filled = kCfg.hold ? stage : stage == 0 ? kStages - 1 : stage - 1;
-    if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
-    if constexpr (!kCfg.fill_first) {
+    if constexpr (kCfg.fill_first) {
+      if (threadIdx.x < kFetchers)
+        fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
+    } else {
+      if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
       if (++filled == kStages) filled = 0;
       if (filling) continue;
     }

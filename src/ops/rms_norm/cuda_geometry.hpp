@@ -146,10 +146,7 @@ constexpr void set_free(CudaBackwardCfg& cfg, long long /*rows*/, CudaLimits lim
       // One access a row waits in registers, of more the stage is cheaper. Unaligned rows all wait:
       // their reads take twice the turns.
       cfg.hold = !cfg.aligned || vectors == 1;
-      // Three rows ahead are best, and of held ones every stage is: 16384 rows of 4096 took 100.4
-      // us with four stages, 101.7 with six, 99.5 with three.
-      cfg.stages = clamp(room, 2, cfg.aligned && cfg.hold ? 3 : 4);
-      cfg.fill_first = !cfg.hold && vectors == 2;
+      cfg.stages = clamp(room, 2, 4);
       cfg.min_blocks = blocks;
       if (cfg.cluster == 1) cfg.partials = blocks * kPartialsUnit;
       return;

@@ -115,21 +115,17 @@ TEST_F(CudaRmsNorm, UnalignedWideRowsReadWeightsFromSharedMemory) {
   EXPECT_EQ(fact(backward("bf16[64,16383]", "bf16[16383]"), "weights", 80), "memory");
 }
 
-TEST_F(CudaRmsNorm, RowsOfTwoAccessesFillTheirStagesFirst) {
-  const auto backward = [](const std::string& shape) {
-    const std::string weight =
-        shape.substr(0, shape.find('[') + 1) + shape.substr(shape.find(',') + 1);
-    return "rms_norm_backward/standard dy=" + shape + " x=" + shape + " weight=" + weight +
-           " want_dx=true want_dweight=true";
+// What was measured on an H200 and is not the formula's.
+TEST_F(CudaRmsNorm, TheTableKnowsTwoWidthsOfTheBackward) {
+  const auto backward = [](const std::string& width) {
+    return "rms_norm_backward/standard dy=bf16[64," + width + "] x=bf16[64," + width +
+           "] weight=bf16[" + width + "] want_dx=true want_dweight=true";
   };
-  for (const char* two : {"f32[64,8192]", "bf16[64,7168]"}) {  // by formula, by table
-    EXPECT_EQ(fact(backward(two), "fill_first"), "true") << two;
-    EXPECT_EQ(fact(backward(two), "weights"), "memory") << two;
-  }
-  const std::string one = backward("bf16[64,4096]");
-  EXPECT_EQ(fact(one, "fill_first"), "false");
-  EXPECT_EQ(fact(one, "hold"), "true");
-  EXPECT_EQ(fact(one, "stages"), "3");
+  EXPECT_EQ(fact(backward("7168"), "fill_first"), "true");
+  EXPECT_EQ(fact(backward("7168"), "weights"), "memory");
+  EXPECT_EQ(fact(backward("4096"), "stages"), "3");
+  EXPECT_EQ(fact(backward("6144"), "fill_first"), "false");
+  EXPECT_EQ(fact(backward("6144"), "stages"), "4");
 }
 
 // Every problem of the batches: a valid Cfg on every kind of device, workspace for its partials,
