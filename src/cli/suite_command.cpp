@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "kernelwright/backend/cuda/cuda_device.hpp"
 #include "kernelwright/backend/cuda/cuda_toolchain.hpp"
 #include "kernelwright/backend/cuda/nvml_monitor.hpp"
 #include "kernelwright/base/fail.hpp"
