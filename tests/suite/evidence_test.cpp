@@ -81,7 +81,7 @@ TEST(Evidence, OfSingleProblemsNamesThemAndWhatServedThem) {
   EXPECT_FALSE(found[0].covers("another"));
   EXPECT_TRUE(evidence_from(whole_batch()).at(0).covers("another"));
 
-  EXPECT_TRUE(evidence_from(request, test::Sabotage::kZeros).empty());
+  EXPECT_TRUE(evidence_from(request, Sabotage::kZeros).empty());
   const auto changed = [&](auto change) {
     NumericsRequest other = request;
     change(other);

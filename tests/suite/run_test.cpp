@@ -184,7 +184,7 @@ TEST(Numerics, AnInterruptedRunReportsWhatItDid) {
 TEST(Numerics, WhatCannotBePreparedSaysWhoRefused) {
   const auto reason_of = [](void* (*prepare)(void*, PrepareRequest&)) {
     World world;
-    Implementation broken = test::toy_affine(Sabotage::kNone);
+    Implementation broken = probe_affine(Sabotage::kNone);
     broken.info.name = "cpu.broken.affine";
     broken.info.solution = "broken";
     broken.functions.prepare = prepare;
