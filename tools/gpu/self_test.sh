@@ -12,6 +12,8 @@ LIMIT=${LIMIT:-400}
 . "$(dirname "$0")/steps.sh"
 
 "$kw" doctor | sed -n 1,16p
-step self_test $((LIMIT - 20)) "$kw" numerics --self-test --device cuda
+step self_test 120 "$kw" numerics --self-test --device cuda
+step guard_pages 120 "$kw" numerics --self-test --device cuda --guard-pages
+step smoke_pages 120 "$kw" numerics --device cuda --batch smoke --quiet --guard-pages
 sed 's/  */ /g' "$logs/self_test.log" | cut -c1-220
 report
