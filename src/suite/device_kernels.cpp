@@ -41,14 +41,12 @@ jit::Unit compare_unit(const kit::CompareCfg& cfg, const std::string& arch) {
   return unit_of("compare", cfg, "CompareCfg", "CompareArgs", {}, arch);
 }
 
-jit::Unit empty_unit(const std::string& arch, int argument_bytes) {
+jit::Unit empty_unit(const std::string& arch) {
   jit::Unit unit;
   unit.kernel = "cuda.suite.empty";
-  unit.entry = jit::entry_name("suite_empty", {std::to_string(argument_bytes)});
+  unit.entry = jit::entry_name("suite_empty", {});
   unit.arch = arch;
-  unit.source = "struct Args { unsigned long long words[" + std::to_string(argument_bytes / 8) +
-                "]; };\nextern \"C\" __global__ void " + unit.entry +
-                "(const __grid_constant__ Args) {}\n";
+  unit.source = "extern \"C\" __global__ void " + unit.entry + "(unsigned long long) {}\n";
   unit.shape.block.x = 32;
   return unit;
 }

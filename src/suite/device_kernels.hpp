@@ -17,7 +17,7 @@ namespace kw::suite {
 // The units, for callers that compile without a device. The Cfg's geometry is part of them.
 jit::Unit fill_unit(const kit::FillCfg& cfg, const std::string& arch);
 jit::Unit compare_unit(const kit::CompareCfg& cfg, const std::string& arch);
-jit::Unit empty_unit(const std::string& arch, int argument_bytes = 8);
+jit::Unit empty_unit(const std::string& arch);
 
 // Elements of the inputs that a forward saved, of the case they were last computed for. Numerics
 // and timing of one problem ask for the same, and the forward's reference over 2^26 elements takes
@@ -38,11 +38,8 @@ class DeviceKernels {
   // can: indices share memory other than by stride 0, or the dtype is an f8.
   bool fill(const TensorView& view, const FillKey& key, void* stream);
 
-  // A kernel that does nothing, with one argument of so many bytes, a multiple of 8: what a launch
-  // alone costs.
-  const jit::Plan& empty_kernel(int argument_bytes) {
-    return prepare(empty_unit(arch_, argument_bytes));
-  }
+  // A kernel that does nothing, with one argument of 8 bytes: what a launch alone costs.
+  const jit::Plan& empty_kernel() { return prepare(empty_unit(arch_)); }
 
   SavedElements& saved_elements() noexcept { return saved_; }
 

@@ -9,7 +9,6 @@
 namespace kw::suite {
 namespace {
 
-constexpr int kArgumentBytes = 8;
 constexpr int kFloorSamples = 30;
 
 }  // namespace
@@ -116,10 +115,10 @@ std::vector<Timing> ProtocolTimer::time_enqueue(const Work& work) {
 
 Enqueue ProtocolTimer::empty_call() const {
   if (platform_.kernels == nullptr) return [](std::int64_t, void*) { return Status{}; };
-  const jit::Plan& empty = platform_.kernels->empty_kernel(kArgumentBytes);
+  const jit::Plan& empty = platform_.kernels->empty_kernel();
   return [&empty](std::int64_t, void* stream) {
     static constexpr std::uint64_t kArgument = 0;
-    return empty.launch({}, &kArgument, kArgumentBytes, stream);
+    return empty.launch({}, &kArgument, sizeof kArgument, stream);
   };
 }
 

@@ -2,6 +2,7 @@
 #include "suite/support/fake_gpu.hpp"
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -106,10 +107,8 @@ void define_suite_kernels(FakeDevice& device) {
                          const auto bytes = static_cast<std::size_t>(args.words) * 8;
                          if (std::memcmp(args.first, args.second, bytes) != 0) *args.differs = 1;
                        });
-  for (const int bytes : {8, 384}) {
-    device.define_kernel(suite::empty_unit("fake", bytes).entry,
-                         [](const runtime::LaunchShape&, const void*) {});
-  }
+  device.define_kernel(suite::empty_unit("fake").entry,
+                       [](const runtime::LaunchShape&, const void*) {});
 }
 
 Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage, std::function<double()> ns) {
@@ -118,7 +117,9 @@ Implementation gpu_affine(FakeDevice& device, GraphSabotage sabotage, std::funct
   implementation.info.device = DeviceKind::kCuda;
   implementation.info.batch_invariant = false;
   implementation.info.variants = {"one"};
-  implementation.self = new Self{&device, sabotage, std::move(ns)};  // for the life of the process
+  // For the life of the process; implementations hold a bare pointer.
+  static std::deque<Self> selves;
+  implementation.self = &selves.emplace_back(Self{&device, sabotage, std::move(ns)});
   ImplementationFunctions& f = implementation.functions;
   f.supports = [](void*, const Problem& problem, const Hardware&) -> std::optional<Rejection> {
     if (problem.dtype("T") != DType::kF64) return std::nullopt;
