@@ -135,8 +135,12 @@ Settings settings_of(const Flags& flags, const Catalog& catalog,
   return settings;
 }
 
+runtime::DeviceName device_name_of(const Flags& flags) {
+  return runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
+}
+
 std::unique_ptr<runtime::Device> open_device(const Flags& flags) {
-  return kw::open_device(runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device));
+  return kw::open_device(device_name_of(flags));
 }
 
 void require_implementation(const Flags& flags, const Catalog& catalog,

@@ -35,6 +35,8 @@ std::vector<std::string> operations_of(const Subject& subject);
 Settings settings_of(const Flags& flags, const Catalog& catalog,
                      const std::vector<std::string>& operations);
 
+// What --device names, the CPU when it is not given.
+runtime::DeviceName device_name_of(const Flags& flags);
 // Opens --device. A device that this build or machine lacks is Error(kEnvironment).
 std::unique_ptr<runtime::Device> open_device(const Flags& flags);
 

@@ -37,7 +37,7 @@ suite::SelfTestDevice real_device(runtime::Device& device) {
 // Devices in software unless --device names a real one.
 suite::SelfTestReport run(const Flags& flags,
                           const std::function<void(const SelfTestRow&)>& progress) {
-  const auto name = runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
+  const auto name = device_name_of(flags);
   if (name.kind == DeviceKind::kCpu) return suite::run_self_test("", progress);
   std::shared_ptr<suite::DevicePages> pages;
   if (flags.guard_pages) {  // before the driver starts

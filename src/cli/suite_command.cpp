@@ -58,7 +58,7 @@ void fill_request(suite::Request& request, const Flags& flags, const Catalog& ca
   if (!flags.output.empty()) require_report_path(flags.output);
   if (!flags.dtype.empty()) require_dtype(flags.dtype);
   const Subject subject = subject_of(flags, catalog);
-  const auto device = runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
+  const auto device = device_name_of(flags);
   if (!flags.implementation.empty() && !subject.operation.empty()) {
     require_implementation(flags, catalog, subject.operation, device.kind);
   }
@@ -105,7 +105,7 @@ std::unique_ptr<runtime::Device> open_second_device(const runtime::Device& devic
 }
 
 std::shared_ptr<suite::DevicePages> open_pages(const Flags& flags) {
-  const auto name = runtime::parse_device_name(flags.device.empty() ? "cpu" : flags.device);
+  const auto name = device_name_of(flags);
   if (name.kind != DeviceKind::kCuda) return nullptr;
   return std::make_shared<suite::DevicePages>([name](const std::string&) -> const suite::Platform& {
     static const auto device = kw::open_device(name);  // of a worker

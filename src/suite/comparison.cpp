@@ -276,6 +276,11 @@ int CompareReport::count(Verdict verdict) const noexcept {
   }));
 }
 
+int CompareReport::regressions() const noexcept {
+  return static_cast<int>(std::count_if(
+      rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.is_regression(); }));
+}
+
 Counts CompareReport::counts() const {
   std::vector<CaseResult> cases;
   for (const ComparisonRow& row : rows) {
@@ -285,15 +290,14 @@ Counts CompareReport::counts() const {
     cases.push_back(std::move(result));
   }
   Counts counts = suite::count(cases);
-  if (const int slower = count(Verdict::kSlower); slower > 0)
+  if (const int slower = regressions(); slower > 0)
     counts.by_reason.emplace_back(reason_name(Reason::kRegression), slower);
   return counts;
 }
 
 int CompareReport::exit_code() const {
   const int code = counts().exit_code();
-  const bool lost = a != kCopy && count(Verdict::kSlower) > 0;
-  return code == 0 && lost ? 1 : code;
+  return code == 0 && regressions() > 0 ? 1 : code;
 }
 
 CompareReport run_compare(const CompareRequest& request, const Platform& platform,

@@ -42,6 +42,10 @@ struct ComparisonRow {
   std::vector<std::string> flags;  // below_floor and implausible_speed make a verdict AMBIGUOUS
 
   bool compared() const noexcept { return status == CaseStatus::kPassed; }
+  // B is slower than another implementation; to be slower than the copy roof is none.
+  bool is_regression() const noexcept {
+    return compared() && result.verdict == Verdict::kSlower && a != kCopy;
+  }
 };
 
 struct CompareReport {
@@ -53,6 +57,7 @@ struct CompareReport {
   std::vector<ComparisonRow> rows;
 
   int count(Verdict verdict) const noexcept;
+  int regressions() const noexcept;
   Counts counts() const;
   // 1: B is slower than another implementation somewhere, or a side failed; 3: nothing was
   // compared; else 0.

@@ -263,7 +263,7 @@ Json comparison_of(const ComparisonRow& row) {
     return entry;
   }
   const PairComparison& c = row.result;
-  if (c.verdict == Verdict::kSlower)
+  if (row.is_regression())
     entry["reason"] = {{"code", reason_name(Reason::kRegression)},
                        {"message", fmt::format("B takes {:.3f} times as long as A", 1 / c.ratio)}};
   entry["verdict"] = verdict_name(c.verdict);

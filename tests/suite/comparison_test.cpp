@@ -102,6 +102,8 @@ TEST(Compare, ACopyOfAsManyBytesIsABaseline) {
   EXPECT_NEAR(row.result.ratio, 0.8448, 1e-9);
   EXPECT_EQ(row.result.verdict, Verdict::kSlower);
   EXPECT_EQ(report.exit_code(), 0) << "slower than the roof is no failure";
+  EXPECT_TRUE(report.counts().by_reason.empty()) << "nor a regression";
+  EXPECT_EQ(Json::parse(to_json(report))["comparisons"][0].count("reason"), 0U);
   test::expect_error(Code::kInvalidArgument, {"'copy'", "write it first", "kw compare copy toy"},
                      [&] { world.compare("toy", "copy"); });
 }
