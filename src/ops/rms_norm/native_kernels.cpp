@@ -14,6 +14,7 @@
 #include "kernelwright/kit/cpu/threads.hpp"
 #include "kernelwright/ops/rms_norm/native_body.hpp"
 #include "kernelwright/ops/rms_norm/native_kernels.hpp"
+#include "kernelwright/ops/rms_norm/native_plan.hpp"
 
 namespace kw::ops::rms_norm::native {
 namespace {
@@ -108,7 +109,7 @@ void backward(Isa isa, const BackwardCall& call) noexcept {
   const bool dx = call.dx.present(), dw = call.dweight.present();
   BackwardPlan plan;
   plan.hidden = call.x.sizes[call.x.rank - 1];
-  if ((!dx && !dw) || plan.hidden == 0) return;
+  if (plan.hidden == 0) return;
   plan.dy = rows_of(call.dy);
   plan.x = rows_of(call.x);
   plan.dx = rows_of(call.dx);
