@@ -50,6 +50,7 @@ class Checker {
     check_symbol_ranges();
     infer_outputs();
     check_groups();
+    check_effect();
     if (problem_.contract->constrain != nullptr) {
       if (const auto violation = problem_.contract->constrain(problem_)) reject(*violation);
     }
@@ -368,6 +369,19 @@ class Checker {
         reject("output '" + element_name(p, j) + "' is absent; a list has no gaps");
       compare_output(element_name(p, j), value.list[j], needed, p);
     }
+  }
+
+  // A call that writes nothing is a mistake: a gate that runs it finds no fault.
+  void check_effect() {
+    std::string outputs;
+    for (std::size_t i = 0; i < problem_.values.size(); ++i) {
+      const Parameter& p = problem_.contract->parameters[i];
+      if (!in_variant(p) || (p.role != Role::kOutput && p.role != Role::kMutated)) continue;
+      if (is_wanted(i)) return;
+      outputs += (outputs.empty() ? "" : ", ") + p.name;
+      if (p.role == Role::kOutput) outputs += " (want_" + p.name + "=true)";
+    }
+    if (!outputs.empty()) reject("nothing would be written; give or want one of: " + outputs);
   }
 
   // Outputs of a group are wanted together.

@@ -19,8 +19,10 @@ constexpr int kQuickResamples = 200;
 constexpr double kWindowSeconds = 0.1, kStill = 0.005;
 constexpr std::size_t kWindowSamples = 8;
 
-// Rounds of two ways that take turns: the interval of a median difference is then a few ns.
-constexpr int kPairs = 1000;
+// Rounds of two ways that take turns: the interval of a median difference is then a few ns. Of long
+// kernels, whose end each round waits for (22 ms of them in a round of a 170 us kernel), as many as
+// fit into the rule's time, at least kFewestPairs.
+constexpr int kPairs = 1000, kFewestPairs = 100;
 
 using Clock = std::chrono::steady_clock;
 
@@ -102,7 +104,12 @@ PairedTimings collect_pairs(const StoppingRule& rule, const std::function<double
   const auto start = Clock::now();
   if (monitor != nullptr) pair.first.before = monitor->read();
   const int rounds = rule.iterations > 0 ? rule.iterations : kPairs;
+  std::string reason = "samples";
   for (int i = 0; i < rounds; ++i) {
+    if (rule.iterations == 0 && i >= kFewestPairs && ns_since(start) > rule.max_seconds * 1e9) {
+      reason = "time";
+      break;
+    }
     const bool swapped = order.below(2) == 1;
     const double early = swapped ? second() : first(), late = swapped ? first() : second();
     pair.first.samples.push_back(swapped ? late : early);
@@ -114,7 +121,7 @@ PairedTimings collect_pairs(const StoppingRule& rule, const std::function<double
     timing->seconds = ns_since(start) * 1e-9;
     timing->before = pair.first.before;
     timing->after = pair.first.after;
-    conclude(*timing, "samples");
+    conclude(*timing, reason);
   }
   return pair;
 }

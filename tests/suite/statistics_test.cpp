@@ -83,6 +83,22 @@ TEST(Sampler, WarmsUpUntilSamplesStandStill) {
   EXPECT_GE(timing.seconds, 0.02);
 }
 
+TEST(Sampler, PairsOfLongSamplesEndWithTheTime) {
+  StoppingRule rule;
+  rule.max_seconds = 0.01;
+  const auto sample = [] {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return 3.0;
+  };
+  const PairedTimings pair = collect_pairs(rule, sample, sample);
+  EXPECT_EQ(pair.difference.nanoseconds.count, 100);
+  EXPECT_EQ(pair.difference.nanoseconds.stop_reason, "time");
+  EXPECT_EQ(collect_pairs(
+                {}, [] { return 3.0; }, [] { return 1.0; })
+                .difference.nanoseconds.count,
+            1000);
+}
+
 struct Readings final : runtime::Monitor {
   std::vector<runtime::DeviceReading> next;
   runtime::DeviceReading read() override {

@@ -167,10 +167,6 @@ void refuse_pinned_facts(const CfgPins& pins) {
   }
 }
 
-// Legal, and no kernel is needed for it.
-bool nothing_wanted(const CudaForwardCfg&) { return false; }
-bool nothing_wanted(const CudaBackwardCfg& cfg) { return !cfg.want_dx && !cfg.want_dweight; }
-
 bool fits(const CudaLimits& limits, const CudaForwardCfg& cfg) {
   return cfg.cluster <= limits.max_cluster;
 }
@@ -181,7 +177,7 @@ bool fits(const CudaLimits& limits, const CudaBackwardCfg& cfg) {
 
 template <typename Cfg>
 void pin(Cfg& cfg, const Hardware& hardware, const CfgPins& pins) {
-  if (pins.empty() || nothing_wanted(cfg)) return;
+  if (pins.empty()) return;
   jit::apply_pins(cfg, pins);  // first, for it names the fields that exist
   refuse_pinned_facts<Cfg>(pins);
   if (const char* why = objection(cfg)) {
@@ -218,7 +214,6 @@ template <typename Cfg>
 ChosenCfg<Cfg> choose_cfg(const Problem& problem, const Hardware& hardware, const CfgPins& pins) {
   ChosenCfg<Cfg> chosen{tree_cfg(static_cast<const Cfg*>(nullptr), problem, hardware)};
   Cfg& cfg = chosen.cfg;
-  if (nothing_wanted(cfg)) return chosen;
   const CudaLimits limits = limits_of(hardware);
   const long long rows = rows_to_choose_for(problem);
   Cfg twin = cfg;
@@ -256,8 +251,7 @@ std::optional<Rejection> rejection_of(const Problem& problem, const Hardware& ha
   if (problem.dtype("T") == DType::kF64) {
     return Rejection{Rejection::Code::kDType, "computes in f32; it does not take f64"};
   }
-  const CfgType cfg = default_cfg<CfgType>(problem, hardware);
-  const char* why = nothing_wanted(cfg) ? nullptr : objection(cfg);
+  const char* why = objection(default_cfg<CfgType>(problem, hardware));
   if (why != nullptr) return Rejection{Rejection::Code::kShape, why};
   return std::nullopt;
 }
@@ -303,7 +297,6 @@ std::vector<jit::Unit> units_of(const CudaForwardCfg& cfg, const std::string& ar
 }
 
 std::vector<jit::Unit> units_of(const CudaBackwardCfg& cfg, const std::string& arch) {
-  if (nothing_wanted(cfg)) return {};
   std::vector<jit::Unit> units{unit_of("rms_norm_backward", "cuda::backward<kCfg>", kBounds,
                                        "CudaBackwardCfg", "CudaBackwardArgs", cfg, name_parts(cfg),
                                        arch, shape_for(cfg))};
@@ -428,7 +421,6 @@ struct Backward : Jit<CudaBackwardCfg> {
   }
   static Status launch(const Plan& plan, const Args& call, const LaunchFrame& frame) noexcept {
     const CudaBackwardCfg& cfg = plan.cfg;
-    if (nothing_wanted(cfg)) return {};
     const RowsOf<4> rows({&call.x, &call.dy, &call.dx, &call.rstd});
     if (rows.leading != cfg.leading) return foreign_layout();
     CudaBackwardArgs args{};

@@ -128,6 +128,10 @@ TEST_F(RmsNorm, MismatchedArgumentsNameParameterAndNeed) {
   reject("rms_norm/standard x=i32[4,64] weight=bf16[64]", {"'x' is i32", "bf16"});
   reject("rms_norm_backward/fp32 dy=bf16[4,64] x=bf16[5,64] weight=bf16[64] want_dx=true",
          {"leading dimensions", "[4]", "[5]"});
+  reject("rms_norm_backward/fp32 dy=bf16[4,64] x=bf16[4,64] weight=bf16[64]",
+         {"nothing would be written", "dx (want_dx=true)", "dweight (want_dweight=true)"});
+  reject("rms_norm_backward/unweighted dy=bf16[4,64] x=bf16[4,64] want_dx=false",
+         {"nothing would be written", "one of: dx (want_dx=true)"});
 }
 
 TEST_F(RmsNorm, SlotReportsBadCallsBeforeAnyWork) {
