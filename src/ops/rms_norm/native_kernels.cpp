@@ -109,7 +109,7 @@ void backward(Isa isa, const BackwardCall& call) noexcept {
   const bool dx = call.dx.present(), dw = call.dweight.present();
   BackwardPlan plan;
   plan.hidden = call.x.sizes[call.x.rank - 1];
-  if (plan.hidden == 0) return;
+  if ((!dx && !dw) || plan.hidden == 0) return;
   plan.dy = rows_of(call.dy);
   plan.x = rows_of(call.x);
   plan.dx = rows_of(call.dx);

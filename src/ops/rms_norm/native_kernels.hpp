@@ -30,8 +30,8 @@ struct BackwardCall {
   TensorView x;
   TensorView weight;
   TensorView rstd;     // optional input: recomputed from x, to the same bits, where absent
-  TensorView dx;       // optional output, as dweight; one of them is present
-  TensorView dweight;  // absent for kUnweighted
+  TensorView dx;       // optional output
+  TensorView dweight;  // optional output; absent for kUnweighted
   float eps = 0;
   Variant variant = Variant::kStandard;
   int threads = 1;
