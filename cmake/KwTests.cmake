@@ -176,7 +176,7 @@ function(kw_add_script_tests)
     --build ${PROJECT_BINARY_DIR} --compiler ${CMAKE_CXX_COMPILER})
   # Two compilers over every header: minutes at first, then only what changed.
   kw_add_script_test(check.headers slow tools/check_headers.py
-    --cache ${PROJECT_BINARY_DIR}/.cache/headers.json)
+    --cache ${PROJECT_BINARY_DIR}/.cache/headers.json --build ${PROJECT_BINARY_DIR})
   kw_add_script_test(check.install slow tools/check_install.py --build ${PROJECT_BINARY_DIR})
   kw_add_script_test(check.symbol_floor unit tools/check_symbol_floor.py
     --build ${PROJECT_BINARY_DIR})
@@ -191,12 +191,14 @@ function(kw_add_micro_bench)
   foreach(source IN LISTS gpu)
     get_filename_component(name ${source} NAME_WE)
     add_executable(kw_${name} ${source})
+    target_compile_options(kw_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
     target_link_libraries(kw_${name} PRIVATE kernelwright kw_options fmt::fmt
       nlohmann_json::nlohmann_json)
     set_target_properties(kw_${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   endforeach()
   if(sources)
     add_executable(kw_micro_bench ${sources})
+    target_compile_options(kw_micro_bench PRIVATE $<$<CONFIG:Release>:-O3>)
     target_include_directories(kw_micro_bench PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(kw_micro_bench PRIVATE kernelwright kw_options benchmark::benchmark_main
       benchmark::benchmark fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)

@@ -25,13 +25,18 @@ def include_name(root, path):
     return "/".join(parts[1:] if parts[0] == "include" else ("kernelwright",) + parts[1:])
 
 
+def compile_together(compiler, root, paths):
+    """None, or what the compiler said of a source that includes each of `paths` twice."""
+    text = "".join(f'#include "{include_name(root, path)}"\n' * 2 for path in paths)
+    target = PER_TARGET_FLAGS if any(path.name.endswith(PER_TARGET) for path in paths) else []
+    result = subprocess.run([compiler, *FLAGS, *target, f"-I{root / 'include'}", "-x", "c++", "-"],
+                            input=text, capture_output=True, text=True, check=False)
+    return None if result.returncode == 0 else result.stderr.strip()
+
+
 def compile_alone(compiler, root, path):
     """None, or what the compiler said."""
-    line = f'#include "{include_name(root, path)}"\n'
-    target = PER_TARGET_FLAGS if path.name.endswith(PER_TARGET) else []
-    result = subprocess.run([compiler, *FLAGS, *target, f"-I{root / 'include'}", "-x", "c++", "-"],
-                            input=line * 2, capture_output=True, text=True, check=False)
-    return None if result.returncode == 0 else result.stderr.strip()
+    return compile_together(compiler, root, [path])
 
 
 def includes_first(root, source):

@@ -47,14 +47,21 @@ std::vector<Target> find_targets(const Request& request, const Platform& platfor
     return {{operation, implementation}};
   }
   std::vector<Target> targets;
-  std::vector<std::string> known;
+  std::vector<std::string> known, here;  // exact names and solutions; solutions of this device
+  std::string elsewhere;                 // the kind of device that has the one asked for
   const DeviceKind device = platform.device.hardware().kind;
   for (const Operation* operation : operations_in_question(request, catalog)) {
     for (const Implementation& implementation : operation->implementations) {
       known.push_back(implementation.info.name);
       if (std::find(known.begin(), known.end(), implementation.info.solution) == known.end())
         known.push_back(implementation.info.solution);
-      if (implementation.info.device != device) continue;
+      if (implementation.info.device != device) {
+        if (implementation.info.solution == request.implementation)
+          elsewhere = device_kind_name(implementation.info.device);
+        continue;
+      }
+      if (std::find(here.begin(), here.end(), implementation.info.solution) == here.end())
+        here.push_back(implementation.info.solution);
       const bool wanted = request.implementation.empty()
                               ? !implementation.info.explicit_only
                               : implementation.info.solution == request.implementation;
@@ -62,9 +69,12 @@ std::vector<Target> find_targets(const Request& request, const Platform& platfor
     }
   }
   if (!request.implementation.empty() && targets.empty()) {
-    fail(Code::kNotFound, "{} (on {})",
-         unknown_name_message("implementation", request.implementation, known),
-         platform.device.name());
+    if (elsewhere.empty())
+      fail(Code::kNotFound, "{}",
+           unknown_name_message("implementation", request.implementation, known));
+    fail(Code::kUnsupported,
+         "'{0}' needs a {1} device; this one is {2}: give --device {1}, or name one of {3}",
+         request.implementation, elsewhere, platform.device.name(), join(here));
   }
   return targets;
 }

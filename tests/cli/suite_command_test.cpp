@@ -117,6 +117,14 @@ TEST(Numerics, NothingSelectedAndNothingPassedEndWithThree) {
   expect_words(declined.err, {"no case passed"});
 }
 
+TEST(Numerics, AnImplementationOfAnotherDeviceSaysWhichDevice) {
+  const Finished finished =
+      run_kw({"numerics", "--operation", "rms_norm", "--implementation", "jit"});
+  EXPECT_EQ(finished.code, 3) << finished.err;
+  expect_words(finished.err, {"'jit' needs a cuda device", "give --device cuda",
+                              "name one of native, reference"});
+}
+
 TEST(Numerics, ShardsPartitionTheCases) {
   const std::vector<std::string> request{"numerics", "--json", "--problem",
                                          "rms_norm/fp32 x=bf16[{1,2,3},{C:8,9}] weight=bf16[{C}]"};
