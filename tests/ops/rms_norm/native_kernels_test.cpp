@@ -170,6 +170,7 @@ class NativeKernels : public testing::TestWithParam<Isa> {
   void run(const BackwardCall& call) const { backward(GetParam(), call); }
   void check_forward(const Case& c, std::int64_t rows, std::int64_t hidden) const;
   void check_backward(const Case& c, std::int64_t rows, std::int64_t hidden) const;
+  void check_layouts(const Case& c, std::int64_t hidden) const;
 };
 
 void NativeKernels::check_forward(const Case& c, std::int64_t rows, std::int64_t hidden) const {
@@ -267,45 +268,50 @@ TEST_P(NativeKernels, WidestRows) {  // beyond L2 and beyond fetching ahead
   }
 }
 
-TEST_P(NativeKernels, StridesAndAlignmentDoNotChangeBits) {
+void NativeKernels::check_layouts(const Case& c, std::int64_t hidden) const {
   struct Layout {
     Shape sizes, strides;
     std::int64_t lead;
   };
-  const std::int64_t hidden = 333;  // more than one gathered tile
-  // Sizes [3, 2, 5, hidden]: contiguous first; pitched, misaligned, permuted, every other element.
+  const std::int64_t pitch = hidden + 67;
+  // Sizes [3, 2, 5, hidden]: contiguous first; misaligned, pitched, permuted, every other element.
   const std::vector<Layout> layouts = {
       {{3, 2, 5, hidden}, {10 * hidden, 5 * hidden, hidden, 1}, 0},
       {{3, 2, 5, hidden}, {10 * hidden, 5 * hidden, hidden, 1}, 1},
-      {{3, 2, 5, hidden}, {10 * 400, 5 * 400, 400, 1}, 3},
-      {{3, 2, 5, hidden}, {10 * 352, 352, 2 * 352, 1}, 0},
+      {{3, 2, 5, hidden}, {10 * pitch, 5 * pitch, pitch, 1}, 3},
+      {{3, 2, 5, hidden}, {10 * pitch, pitch, 2 * pitch, 1}, 0},
       {{3, 2, 5, hidden}, {20 * hidden, 10 * hidden, 2 * hidden, 2}, 1},
       {{3, 2, 5, hidden}, {5, 15, 1, 30}, 0}};
-  for (const Case& c : all_cases()) {
-    std::vector<std::uint8_t> y_bits, dx_bits, dweight_bits;
-    for (const Layout& in : layouts) {
-      for (const Layout& out : layouts) {
-        if (&in != &layouts[0] && &out != &layouts[0] && &in != &out) continue;
-        Tensor x(c.x, in.sizes, in.strides, in.lead), dy(c.x, in.sizes, in.strides, in.lead),
-            y(c.x, out.sizes, out.strides, out.lead), dx(c.x, out.sizes, out.strides, out.lead),
-            w(c.weight, {hidden}, {in.lead + 1}, in.lead),
-            dweight(c.weight, {hidden}, {out.lead + 1});
-        Operands::fill(x, dy, w);
-        run(forward_call(c, x, w, y));
-        run(Backward(c, dy, x, w, nullptr, &dx, &dweight).call);
-        if (y_bits.empty()) {
-          y_bits = y.bits();
-          dx_bits = dx.bits();
-          dweight_bits = dweight.bits();
-        }
-        ASSERT_EQ(y.bits(), y_bits) << text(c, 30, hidden);
-        ASSERT_EQ(dx.bits(), dx_bits) << text(c, 30, hidden);
-        ASSERT_EQ(dweight.bits(), dweight_bits) << text(c, 30, hidden);
-        EXPECT_TRUE(y.surroundings_untouched());
-        EXPECT_TRUE(dx.surroundings_untouched());
-        EXPECT_TRUE(dweight.surroundings_untouched());
+  std::vector<std::uint8_t> y_bits, dx_bits, dweight_bits;
+  for (const Layout& in : layouts) {
+    for (const Layout& out : layouts) {
+      if (&in != &layouts[0] && &out != &layouts[0] && &in != &out) continue;
+      Tensor x(c.x, in.sizes, in.strides, in.lead), dy(c.x, in.sizes, in.strides, in.lead),
+          y(c.x, out.sizes, out.strides, out.lead), dx(c.x, out.sizes, out.strides, out.lead),
+          w(c.weight, {hidden}, {in.lead + 1}, in.lead),
+          dweight(c.weight, {hidden}, {out.lead + 1});
+      Operands::fill(x, dy, w);
+      run(forward_call(c, x, w, y));
+      run(Backward(c, dy, x, w, nullptr, &dx, &dweight).call);
+      if (y_bits.empty()) {
+        y_bits = y.bits();
+        dx_bits = dx.bits();
+        dweight_bits = dweight.bits();
       }
+      ASSERT_EQ(y.bits(), y_bits) << text(c, 30, hidden);
+      ASSERT_EQ(dx.bits(), dx_bits) << text(c, 30, hidden);
+      ASSERT_EQ(dweight.bits(), dweight_bits) << text(c, 30, hidden);
+      EXPECT_TRUE(y.surroundings_untouched());
+      EXPECT_TRUE(dx.surroundings_untouched());
+      EXPECT_TRUE(dweight.surroundings_untouched());
     }
+  }
+}
+
+// Widths: narrow, within one tile, a whole one, more than one.
+TEST_P(NativeKernels, StridesAndAlignmentDoNotChangeBits) {
+  for (const std::int64_t hidden : {60, 333, 1024, 1100}) {
+    for (const Case& c : all_cases()) check_layouts(c, hidden);
   }
 }
 
