@@ -32,6 +32,9 @@ struct ProbeCfg {
 
 inline constexpr int kMaxProbeRank = 8;
 inline constexpr int kProbeWorkspaceBytes = 128, kProbeZeroedBytes = 64;
+// What a stray write leaves: no guard of the suite holds it. Plain stores, so that a page guard
+// sees a write and not the read of a changed byte.
+inline constexpr unsigned char kNoCanary = 0x5a;
 
 // Sizes and strides count elements; strides are not negative.
 struct ProbeTensor {
@@ -265,13 +268,13 @@ class Probe {
         }
         break;
       case Sabotage::kWriteBefore:
-        y[-1] = 0;
+        y[-1] = kNoCanary;
         break;
       case Sabotage::kWriteAfter:
-        if (rows_ > 0) y[args_.result.count * bytes] ^= 0x11;
+        if (rows_ > 0) y[args_.result.count * bytes] = kNoCanary;
         break;
       case Sabotage::kWriteGap:
-        if (rows_ > 1 && args_.result.strides[0] > width_) y[width_ * bytes] ^= 0x11;
+        if (rows_ > 1 && args_.result.strides[0] > width_) y[width_ * bytes] = kNoCanary;
         break;
       case Sabotage::kTailOverNextRow:
         for (long long row = 0; row < rows_; ++row) {
