@@ -80,7 +80,7 @@ HWY_INLINE void normalize(const Storage<kX>* x, const Storage<kW>* weight, float
 }
 
 // Rows of one tile at one pitch: the loops of forward_rows without its choices, which cost a row of
-// 128 bf16 15 ns of 104.
+// 128 bf16 in the caches 26 of 88 ns.
 template <Element kX, Element kW, Variant kVariant, bool kStream>
 void forward_short_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end) {
   using X = Storage<kX>;
