@@ -215,6 +215,7 @@ FoundCall Binding::prepare_call(const void* args, Stream stream, const Key& key,
 
   auto call = std::make_unique<PreparedCall>();
   call->key = key;
+  call->pattern = CallPattern(contract(), args, port.hardware().index);
   call->plan = plan;
   call->workspace = workspace;
   call->layout = recipe.layout;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernelwright/core/call_pattern.hpp"
 #include "kernelwright/core/context.hpp"
 #include "kernelwright/core/evidence.hpp"
 
@@ -63,6 +64,7 @@ struct Recipe {
 // One validated call: an equal key needs no further check.
 struct PreparedCall {
   Key key;
+  CallPattern pattern;
   const Plan* plan = nullptr;
   WorkspaceSize workspace;
   WorkspaceLayout layout;

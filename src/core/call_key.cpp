@@ -199,11 +199,12 @@ CallCheck inspect_call(const Contract& contract, const void* args, int device_in
       for (std::int64_t i = 0; list.data != nullptr && i < list.size; ++i)
         footprint.add(list.data[i], list.data[i].byte_range(), row, written, step.alias_of);
     } else {
-      const std::optional<double> value = scalar_at(args, step);
+      double value = 0;
+      const bool given = read_scalar(args, step, value);
       // Of an optional dynamic scalar only the presence is part of the key.
-      if (step.is_optional_field) packer.put(static_cast<std::uint8_t>(value.has_value() ? 1 : 0));
-      if (value && step.value_in_key) packer.put(*value);
-      if (value && !(*value >= step.low && *value <= step.high)) in_range = false;
+      if (step.is_optional_field) packer.put(static_cast<std::uint8_t>(given ? 1 : 0));
+      if (given && step.value_in_key) packer.put(value);
+      if (given && !(value >= step.low && value <= step.high)) in_range = false;
     }
     ++row;
   }

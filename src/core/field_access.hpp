@@ -30,23 +30,35 @@ inline bool is_same_tensor(const TensorView& a, const TensorView& b) noexcept {
   return true;
 }
 
-// The scalar of a row, or nothing when its optional is empty. 64-bit integers are exact to 2^53.
-inline std::optional<double> scalar_at(const void* args, const CallStep& step) noexcept {
+// The scalar of a row into `value`, or false when its optional is empty. 64-bit integers are exact
+// to 2^53. No std::optional<double> is returned: it would go through memory, 6 ns of a call.
+inline bool read_scalar(const void* args, const CallStep& step, double& value) noexcept {
+  const auto read = [&](const auto& field) {
+    if (field.has_value()) value = static_cast<double>(*field);
+    return field.has_value();
+  };
   switch (step.kind) {
     case Kind::kBool:
-      return field_at<bool>(args, step.offset) ? 1.0 : 0.0;
+      value = field_at<bool>(args, step.offset) ? 1.0 : 0.0;
+      return true;
     case Kind::kEnum:
-      return field_at<int>(args, step.offset);
+      value = field_at<int>(args, step.offset);
+      return true;
     case Kind::kInt:
-      if (!step.is_optional_field)
-        return static_cast<double>(field_at<std::int64_t>(args, step.offset));
-      if (const auto& v = field_at<std::optional<std::int64_t>>(args, step.offset))
-        return static_cast<double>(*v);
-      return std::nullopt;
+      if (step.is_optional_field)
+        return read(field_at<std::optional<std::int64_t>>(args, step.offset));
+      value = static_cast<double>(field_at<std::int64_t>(args, step.offset));
+      return true;
     default:
-      if (!step.is_optional_field) return field_at<double>(args, step.offset);
-      return field_at<std::optional<double>>(args, step.offset);
+      if (step.is_optional_field) return read(field_at<std::optional<double>>(args, step.offset));
+      value = field_at<double>(args, step.offset);
+      return true;
   }
+}
+
+inline std::optional<double> scalar_at(const void* args, const CallStep& step) noexcept {
+  double value = 0;
+  return read_scalar(args, step, value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace kw

@@ -176,12 +176,8 @@ class Reader {
              "'; a tensor looks like bf16[4096,7168]");
     }
     const auto dtype = parse_dtype(value.substr(0, open));
-    if (!dtype) {
-      std::vector<std::string> names;
-      for (int i = 0; i < kNumDTypes; ++i) names.emplace_back(dtype_name(static_cast<DType>(i)));
-      reject("'" + std::string(name) +
-             "': " + unknown_name_message("dtype", value.substr(0, open), names));
-    }
+    if (!dtype)
+      reject("'" + std::string(name) + "': " + unknown_dtype_message(value.substr(0, open)));
     spec.dtype = *dtype;
     const auto sizes = parse_integers(name, value.substr(open + 1, close - open - 1), true);
     if (sizes.size() > kMaxRank)

@@ -17,19 +17,18 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
   const Range range("call", operation_, variant_);
   DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
   const Hardware& hardware = port.hardware();
-  Key key;
-  if (inspect_call(contract, args, hardware.index, key) == CallCheck::kOk &&
-      hardware.kind == binding->device_kind()) {
-    // Not prepared: this stream lacks workspace, which the way below reserves.
-    if (const PreparedCall* recent = find_recent(key)) {
-      const Status status = binding->launch(*recent, args, port, stream);
-      if (status.code != StatusCode::kNotPrepared) return status;
-    } else if (const FoundCall found = binding->find_call(key); found.call != nullptr) {
+  if (hardware.kind == binding->device_kind()) {
+    Key key;
+    FoundCall found{find_recent(args, hardware.index), nullptr};
+    const bool is_recent = found.call != nullptr;
+    if (!is_recent && inspect_call(contract, args, hardware.index, key) == CallCheck::kOk)
+      found = binding->find_call(key);
+    if (found.call != nullptr) {
       const Status status = binding->launch(*found.call, args, port, stream);
       if (status.code != StatusCode::kNotPrepared) {
-        if (found.stays()) remember(*found.call);
+        if (!is_recent && found.stays()) remember(*found.call);
         return status;
-      }
+      }  // this stream lacks workspace, which the way below reserves
     }
   }
   const PreparedCall* staying = nullptr;
@@ -38,15 +37,16 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
   return status;
 }
 
-const PreparedCall* OpSlot::find_recent(const Key& key) const noexcept {
+const PreparedCall* OpSlot::find_recent(const void* args, int device_index) const noexcept {
   for (const auto& entry : recent_) {
     const PreparedCall* call = entry.load(std::memory_order_acquire);
-    if (call != nullptr && call->key == key) return call;
+    if (call != nullptr && call->pattern.matches(args, device_index)) return call;
   }
   return nullptr;
 }
 
 void OpSlot::remember(const PreparedCall& call) noexcept {
+  if (!call.pattern.usable()) return;
   for (const auto& entry : recent_) {
     if (entry.load(std::memory_order_relaxed) == &call) return;
   }

@@ -52,7 +52,7 @@ class OpSlot {
   friend class Context;
   friend class SlotSet;
   void attach(Binding* binding) noexcept;
-  const PreparedCall* find_recent(const Key& key) const noexcept;
+  const PreparedCall* find_recent(const void* args, int device_index) const noexcept;
   void remember(const PreparedCall& call) noexcept;
 
   std::string_view operation_, variant_;

@@ -272,32 +272,33 @@ void FrontCall::read_scalar(Frame& frame, std::size_t index, const AnyView& argu
 }
 
 const FrontCall::Inference& FrontCall::infer(Frame& frame) {
+  for (const auto& entry : recent_) {
+    const Inference* known = entry.load(std::memory_order_acquire);
+    if (known != nullptr && known->wanted == frame.wanted &&
+        known->pattern.matches(frame.args, frame.device.index))
+      return *known;
+  }
   Key key;
   if (inspect_call(contract_, frame.args, frame.device.index, key) != CallCheck::kOk) {
     return frame.scratch = inferred(frame);  // or the error that says what is wrong
-  }
-  const auto is_this = [&](const Inference& known) {
-    return known.wanted == frame.wanted && known.key == key;
-  };
-  for (const auto& entry : recent_) {
-    const Inference* known = entry.load(std::memory_order_acquire);
-    if (known != nullptr && is_this(*known)) return *known;
   }
   const std::lock_guard lock(mutex_);
   const Inference* found = nullptr;
   const auto [begin, end] = inferences_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
-    if (is_this(*it->second)) found = it->second.get();
+    if (it->second->wanted == frame.wanted) found = it->second.get();
   }
   if (found == nullptr) {
     Inference made = inferred(frame);
-    made.key = key;
+    made.pattern = CallPattern(contract_, frame.args, frame.device.index);
     if (inferences_.size() == kMaxInferences) return frame.scratch = std::move(made);
     found =
         inferences_.emplace(key, std::make_unique<const Inference>(std::move(made)))->second.get();
   }
-  recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(
-      found, std::memory_order_release);
+  if (found->pattern.usable()) {
+    recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(
+        found, std::memory_order_release);
+  }
   return *found;
 }
 

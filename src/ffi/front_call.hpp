@@ -15,6 +15,7 @@
 #include <tvm/ffi/function.h>
 
 #include "kernelwright/core/arguments.hpp"
+#include "kernelwright/core/call_pattern.hpp"
 #include "kernelwright/core/slot.hpp"
 #include "kernelwright/runtime/device.hpp"
 
@@ -45,7 +46,7 @@ class FrontCall {
     std::vector<TensorSpec> specs;
   };
   struct Inference {
-    Key key;
+    CallPattern pattern;
     std::uint64_t wanted = 0;
     std::vector<Missing> outputs;
   };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernelwright/core/call_pattern.hpp"
 #include "kernelwright/core/slot.hpp"
 
 namespace kw {
@@ -131,6 +132,13 @@ void inspect_call_alone(benchmark::State& state) {
   }
 }
 BENCHMARK(inspect_call_alone)->ArgName("pitched")->Arg(0)->Arg(1);
+
+void pattern_alone(benchmark::State& state) {
+  const NormArgs args = norm_args(16, state.range(0) != 0);
+  const CallPattern pattern(NormArgs::contract(), &args, 0);
+  for (auto _ : state) benchmark::DoNotOptimize(pattern.matches(&args, 0));
+}
+BENCHMARK(pattern_alone)->ArgName("pitched")->Arg(0)->Arg(1);
 
 // A new problem of a known plan each time.
 void slot_miss(benchmark::State& state) {

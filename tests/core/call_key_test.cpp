@@ -12,22 +12,13 @@
 namespace kw {
 namespace {
 
+using toy::at;
 using toy::BlendArgs;
-
-void* at(std::int64_t offset) { return reinterpret_cast<void*>(std::int64_t{0x1000000} + offset); }
+using toy::small_blend;
 
 TensorView strided(void* data, DType dtype, std::vector<std::int64_t> sizes,
                    std::vector<std::int64_t> strides) {
   return TensorView(data, dtype, sizes, strides);
-}
-
-BlendArgs base_args() {
-  BlendArgs args;
-  args.x = TensorView(at(0), DType::kBF16, {3, 8});
-  args.weight = TensorView(at(0x1000), DType::kBF16, {8});
-  args.y = TensorView(at(0x2000), DType::kBF16, {3, 8});
-  args.G = 2;
-  return args;
 }
 
 Key key_of(const BlendArgs& args, int device = 0) {
@@ -37,9 +28,9 @@ Key key_of(const BlendArgs& args, int device = 0) {
 }
 
 TEST(CallKey, EveryStaticFactChangesTheKey) {
-  const Key base = key_of(base_args());
+  const Key base = key_of(small_blend());
   const auto changes = [&](const char* what, auto mutate) {
-    BlendArgs args = base_args();
+    BlendArgs args = small_blend();
     mutate(args);
     EXPECT_FALSE(key_of(args) == base) << what;
   };
@@ -65,12 +56,12 @@ TEST(CallKey, EveryStaticFactChangesTheKey) {
   changes("integer, as it may be a symbol", [](BlendArgs& a) { a.G = 3; });
   changes("optional integer", [](BlendArgs& a) { a.window = 1; });
   changes("presence of an optional dynamic scalar", [](BlendArgs& a) { a.gain = 0.125; });
-  EXPECT_FALSE(key_of(base_args(), 1) == base) << "device";
+  EXPECT_FALSE(key_of(small_blend(), 1) == base) << "device";
 }
 
 TEST(CallKey, DynamicFactsDoNot) {
-  const Key base = key_of(base_args());
-  BlendArgs args = base_args();
+  const Key base = key_of(small_blend());
+  BlendArgs args = small_blend();
   args.eps = 0.5;
   args.x.data = at(0x100010);
   args.y.data = at(0x200000);
@@ -201,7 +192,7 @@ TEST(CallKey, ListsInsideOutAreDifferentFromAbsentOnes) {
 
 TEST(CallKey, LooksAtDynamicScalarsEveryTime) {
   const auto check_of = [](auto mutate) {
-    BlendArgs args = base_args();
+    BlendArgs args = small_blend();
     mutate(args);
     Key key;
     return inspect_call(BlendArgs::contract(), &args, 0, key);
@@ -216,7 +207,7 @@ TEST(CallKey, LooksAtDynamicScalarsEveryTime) {
 
 TEST(CallKey, LooksAtAddressesEveryTime) {
   const auto check_of = [](auto mutate) {
-    BlendArgs args = base_args();
+    BlendArgs args = small_blend();
     mutate(args);
     Key key;
     return inspect_call(BlendArgs::contract(), &args, 0, key);

@@ -163,6 +163,17 @@ void BlendArgs::visit(Recorder& v) {
   v.choice("edge", edge, {"wrap", "clamp", "zero"}, "what lies outside");
 }
 
+void* at(std::int64_t offset) { return reinterpret_cast<void*>(std::int64_t{0x1000000} + offset); }
+
+BlendArgs small_blend() {
+  BlendArgs args;
+  args.x = TensorView(at(0), DType::kBF16, {3, 8});
+  args.weight = TensorView(at(0x1000), DType::kBF16, {8});
+  args.y = TensorView(at(0x2000), DType::kBF16, {3, 8});
+  args.G = 2;
+  return args;
+}
+
 const Contract& BlendArgs::contract() {
   static const Contract kContract = make_contract<BlendArgs>(
       {.operation = "blend",

@@ -32,6 +32,10 @@ struct BlendArgs {
   static const Contract& contract();
 };
 
+// An address that nobody reads, and a small call on three of them.
+void* at(std::int64_t offset);
+BlendArgs small_blend();
+
 // "cpu.plain.blend": an empty launch, for text, keys and time.
 Implementation plain_blend();
 
