@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "kernelwright/base/text.hpp"
+
 namespace kw {
 namespace {
 
@@ -20,6 +22,10 @@ std::optional<DType> parse_dtype(std::string_view name) noexcept {
     if (kNames[i] == name) return static_cast<DType>(i);
   }
   return std::nullopt;
+}
+
+std::string unknown_dtype_message(std::string_view name) {
+  return unknown_name_message("dtype", name, {kNames.begin(), kNames.end()});
 }
 
 }  // namespace kw

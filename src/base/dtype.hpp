@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace kw {
@@ -28,6 +29,8 @@ inline constexpr int kNumDTypes = 10;
 // "bf16", as used in problem text, reports and Cfg values.
 std::string_view dtype_name(DType dtype) noexcept;
 std::optional<DType> parse_dtype(std::string_view name) noexcept;
+// "unknown dtype 'bf17'; did you mean 'bf16'? known: f64, f32, ..."
+std::string unknown_dtype_message(std::string_view name);
 
 constexpr std::size_t dtype_bytes(DType dtype) noexcept {
   switch (dtype) {

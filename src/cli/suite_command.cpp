@@ -30,9 +30,7 @@ using suite::CaseStatus;
 
 void require_dtype(const std::string& name) {
   if (parse_dtype(name)) return;
-  std::vector<std::string> known;
-  for (int i = 0; i < kNumDTypes; ++i) known.emplace_back(dtype_name(static_cast<DType>(i)));
-  fail_text(Code::kNotFound, "--dtype: " + unknown_name_message("dtype", name, known));
+  fail_text(Code::kNotFound, "--dtype: " + unknown_dtype_message(name));
 }
 
 bool is_wrong(CaseStatus status) noexcept {

@@ -11,15 +11,11 @@
 
 #include "kernelwright/suite/callable.hpp"
 #include "kernelwright/suite/case.hpp"
+#include "kernelwright/suite/guarded_tensor.hpp"
 #include "kernelwright/suite/inputs.hpp"
 #include "kernelwright/suite/scratch.hpp"
 
 namespace kw::suite {
-
-// What outputs and workspace hold before a call. As floats: NaN in every type; a finite value of
-// about 1e16 (f32, bf16) or 200 (f16).
-inline constexpr std::uint8_t kNanPoison = 0xff;
-inline constexpr std::uint8_t kFinitePoison = 0x5a;
 
 // What a launch is found guilty of that returned `status`, which is not ok.
 Reason reason_of(Status status) noexcept;

@@ -131,10 +131,11 @@ void GuardedTensor::paint(std::byte* bytes, std::size_t from, std::size_t to) co
 }
 
 std::byte GuardedTensor::canary(std::size_t offset) const noexcept {
-  // One mix yields eight bytes; never the poisons 0xff and 0x5a, so that writing those is noticed.
+  // One mix yields eight bytes; never a poison, so that writing one is noticed.
   const std::uint64_t word = mix64(key_ ^ (offset / 8));
   const auto byte = static_cast<std::uint8_t>(word >> (8 * (offset % 8)));
-  return std::byte{byte == 0xff || byte == 0x5a ? static_cast<std::uint8_t>(byte ^ 0x21U) : byte};
+  const bool poison = byte == kNanPoison || byte == kFinitePoison;
+  return std::byte{poison ? static_cast<std::uint8_t>(byte ^ 0x21U) : byte};
 }
 
 void GuardedTensor::poison(std::uint8_t byte) {

@@ -16,6 +16,11 @@
 
 namespace kw::suite {
 
+// What outputs and workspace hold before a call. As floats: NaN in every type; a finite value of
+// about 1e16 (f32, bf16) or 200 (f16).
+inline constexpr std::uint8_t kNanPoison = 0xff;
+inline constexpr std::uint8_t kFinitePoison = 0x5a;
+
 // 128 bits over bytes, to notice a change of memory; not cryptographic.
 using StorageHash = std::array<std::uint64_t, 2>;
 StorageHash hash_bytes(const std::byte* data, std::size_t bytes) noexcept;

@@ -25,6 +25,10 @@ std::vector<const Operation*> operations_in_question(const Request& request,
   return operations;
 }
 
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
 bool matches_dtype(const Problem& problem, std::string_view dtype) {
   if (dtype.empty()) return true;
   for (const ParameterValue& value : problem.values) {
@@ -53,15 +57,13 @@ std::vector<Target> find_targets(const Request& request, const Platform& platfor
   for (const Operation* operation : operations_in_question(request, catalog)) {
     for (const Implementation& implementation : operation->implementations) {
       known.push_back(implementation.info.name);
-      if (std::find(known.begin(), known.end(), implementation.info.solution) == known.end())
-        known.push_back(implementation.info.solution);
+      add_once(known, implementation.info.solution);
       if (implementation.info.device != device) {
         if (implementation.info.solution == request.implementation)
           elsewhere = device_kind_name(implementation.info.device);
         continue;
       }
-      if (std::find(here.begin(), here.end(), implementation.info.solution) == here.end())
-        here.push_back(implementation.info.solution);
+      add_once(here, implementation.info.solution);
       const bool wanted = request.implementation.empty()
                               ? !implementation.info.explicit_only
                               : implementation.info.solution == request.implementation;
@@ -83,9 +85,7 @@ std::vector<Problem> find_problems(const Request& request, const Platform& platf
                                    const Contract& contract) {
   for (const std::string& variant : request.variants) contract.variant_index(variant);
   if (!request.dtype.empty() && !parse_dtype(request.dtype)) {
-    fail(Code::kNotFound,
-         "unknown dtype '{}'; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, u8, bool",
-         request.dtype);
+    fail_text(Code::kNotFound, unknown_dtype_message(request.dtype));
   }
   std::vector<std::string> lines;
   if (!request.problems.empty()) {

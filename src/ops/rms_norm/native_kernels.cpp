@@ -77,8 +77,7 @@ void forward(Isa isa, const ForwardCall& call) noexcept {
   if (weighted) plan.weight = rows_of(call.weight);
   plan.rstd = static_cast<float*>(call.rstd.data);
   plan.eps = default_nan(call.eps);
-  const bool in_place =
-      plan.x.layout.inner == 1 && plan.y.layout.inner == 1 && plan.weight.layout.inner == 1;
+  const bool in_place = plan.in_place();
   plan.tile = in_place ? plan.hidden : kTile;
 
   const auto size = static_cast<std::int64_t>(dtype_bytes(call.x.dtype));

@@ -56,10 +56,13 @@ struct ForwardPlan {
   int group = 1;
   int ahead = 0;  // rows between a row at work and the one whose lines are fetched meanwhile
 
-  // Rows of at most one tile, all adjacent, each tensor at one pitch.
+  // The elements of every row are adjacent.
+  bool in_place() const {
+    return x.layout.inner == 1 && y.layout.inner == 1 && weight.layout.inner == 1;
+  }
+  // Rows of at most one tile, in place, each tensor at one pitch.
   bool is_short() const {
-    return hidden <= kTile && x.layout.inner == 1 && y.layout.inner == 1 &&
-           weight.layout.inner == 1 && x.layout.dims <= 1 && y.layout.dims <= 1;
+    return hidden <= kTile && in_place() && x.layout.dims <= 1 && y.layout.dims <= 1;
   }
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernelwright/suite/selftest/probe.hpp"
 
+#include "kernelwright/suite/guarded_tensor.hpp"
 #include "kernelwright/suite/selftest/probe_kernels.hpp"
 
 namespace kw::suite {
 namespace {
+
+static_assert(kit::kNoCanary == kFinitePoison, "the one byte that no canary is");
 
 std::vector<Variant> affine_variants() {
   return {{"one", "one rounding", ToleranceClass::kOneRounding},
