@@ -86,7 +86,7 @@ function(kw_add_test_folder folder)
     list(FILTER tests EXCLUDE REGEX "_${kind}_test\\.cpp$")
   endforeach()
 
-  # A kernel test owns both the cores and the caches that it measures or races over.
+  # A test of kernels owns both cores and the caches that it races over.
   # Sanitizers slow a test down by 5 (address) to 20 times (thread).
   set(label unit)
   set(seconds 120)
@@ -94,6 +94,8 @@ function(kw_add_test_folder folder)
   if(folder MATCHES "^(ops|backend/cpu)(/|$)")
     set(label cpu)
     set(seconds 600)
+  endif()
+  if(folder MATCHES "^ops/")
     set(cores 2)
   endif()
   if(KW_SANITIZE)
@@ -152,7 +154,7 @@ function(kw_add_compile_fail_tests)
     add_test(NAME compile_fail.${name}
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_compile_fail.py
         --compiler ${CMAKE_CXX_COMPILER} ${source})
-    set_tests_properties(compile_fail.${name} PROPERTIES LABELS unit TIMEOUT 60)
+    set_tests_properties(compile_fail.${name} PROPERTIES LABELS slow TIMEOUT 60)
   endforeach()
 endfunction()
 
@@ -172,7 +174,7 @@ function(kw_add_script_tests)
   foreach(name layers operations operator_names file_sizes style)
     kw_add_script_test(check.${name} unit tools/check_${name}.py)
   endforeach()
-  kw_add_script_test(check.documents unit tools/check_documents.py
+  kw_add_script_test(check.documents slow tools/check_documents.py
     --build ${PROJECT_BINARY_DIR} --compiler ${CMAKE_CXX_COMPILER})
   # Two compilers over every header: minutes at first, then only what changed.
   kw_add_script_test(check.headers slow tools/check_headers.py

@@ -11,10 +11,13 @@
 #include "kernelwright/jit/errors.hpp"
 #include "kernelwright/suite/fuzz.hpp"
 #include "kernelwright/suite/selftest/probe.hpp"
-#include "suite/support/host_device.hpp"
+#include "suite/support/probe_world.hpp"
 
 namespace kw::suite {
 namespace {
+
+using test::ProbeWorld;
+using test::toy_request;
 
 const std::vector<SuiteSpec>& suites() {
   static const std::vector<SuiteSpec> all{
@@ -26,31 +29,6 @@ const std::vector<SuiteSpec>& suites() {
         {"ci", {"affine/one x=f16[64,128] gain=f16[128]"}},
         {"bench", {"affine/one x=f32[64,128] gain=f32[128]"}}}}};
   return all;
-}
-
-const std::vector<SuiteSpec>& legal_suites() {
-  static const std::vector<SuiteSpec> all{
-      {"affine",
-       {{"smoke",
-         {"affine/{one,two} x=bf16[{1,9},33] gain=bf16[33]",
-          "affine/one x=f32[9,8] gain=f32[8] want_total=true"}},
-        {"ci", {"affine/one x=f16[64,128] gain=f16[128]"}},
-        {"bench", {"affine/one x=f32[64,128] gain=f32[128]"}}}}};
-  return all;
-}
-
-struct World {
-  Catalog catalog;
-  test::HostDevice device;
-  Platform platform{catalog, device, legal_suites(), {}};
-
-  explicit World(Sabotage sabotage = Sabotage::kNone) { add_probes(catalog, sabotage); }
-};
-
-NumericsRequest toy_request() {
-  NumericsRequest request;
-  request.implementation = "cpu.toy.affine";
-  return request;
 }
 
 template <typename Call>
@@ -66,7 +44,7 @@ std::string error_of(Call call, Code code) {
 }
 
 TEST(Numerics, ABatchRunsNormalEverywhereAndTheCatalogueOncePerTypes) {
-  World world;
+  ProbeWorld world;
   NumericsRequest request = toy_request();
   int seen = 0;
   request.progress = [&](const CaseResult&) { ++seen; };
@@ -81,7 +59,7 @@ TEST(Numerics, ABatchRunsNormalEverywhereAndTheCatalogueOncePerTypes) {
 // The checks of a case also prepare prefixes of it, and those of the case before are the last that
 // were prepared when one is declined.
 TEST(Numerics, ACaseNamesTheCfgOfItsOwnProblem) {
-  World world;
+  ProbeWorld world;
   Implementation by_rows = probe_affine(Sabotage::kNone);
   by_rows.info.name = "cpu.by_rows.affine";
   by_rows.info.solution = "by_rows";
@@ -112,18 +90,18 @@ TEST(Numerics, ACaseNamesTheCfgOfItsOwnProblem) {
 }
 
 TEST(Numerics, BatchesIncludeTheSmallerOnes) {
-  EXPECT_EQ(batch_lines(legal_suites()[0], "smoke").size(), 2U);
-  EXPECT_EQ(batch_lines(legal_suites()[0], "ci").size(), 3U);
-  EXPECT_EQ(batch_lines(legal_suites()[0], "full").size(), 3U);
-  EXPECT_EQ(batch_lines(legal_suites()[0], "bench").size(), 1U);
+  EXPECT_EQ(batch_lines(test::probe_suites()[0], "smoke").size(), 2U);
+  EXPECT_EQ(batch_lines(test::probe_suites()[0], "ci").size(), 3U);
+  EXPECT_EQ(batch_lines(test::probe_suites()[0], "full").size(), 3U);
+  EXPECT_EQ(batch_lines(test::probe_suites()[0], "bench").size(), 1U);
   const std::string message =
-      error_of([] { batch_lines(legal_suites()[0], "smoek"); }, Code::kNotFound);
+      error_of([] { batch_lines(test::probe_suites()[0], "smoek"); }, Code::kNotFound);
   EXPECT_NE(message.find("did you mean 'smoke'"), std::string::npos) << message;
-  error_of([] { batch_lines(legal_suites()[0], "./no_such_file"); }, Code::kNotFound);
+  error_of([] { batch_lines(test::probe_suites()[0], "./no_such_file"); }, Code::kNotFound);
 }
 
 TEST(Numerics, FiltersByVariantDtypeFillAndShard) {
-  World world;
+  ProbeWorld world;
   NumericsRequest request = toy_request();
   request.fills = {"normal", "big"};
   EXPECT_EQ(run_numerics(request, world.platform).counts().passed, 10);
@@ -141,12 +119,12 @@ TEST(Numerics, FiltersByVariantDtypeFillAndShard) {
 }
 
 TEST(Numerics, FailuresAndEmptyRunsHaveExitCodes) {
-  World broken(Sabotage::kZeros);
+  ProbeWorld broken(Sabotage::kZeros);
   const NumericsReport report = run_numerics(toy_request(), broken.platform);
   EXPECT_EQ(report.exit_code(), 1);
   EXPECT_GT(report.counts().failed, 0);
 
-  World world;
+  ProbeWorld world;
   NumericsRequest request = toy_request();
   request.problems = {"affine/one x=f64[4,8] gain=f64[8]"};
   EXPECT_EQ(run_numerics(request, world.platform).exit_code(), 3);  // all not applicable
@@ -156,7 +134,7 @@ TEST(Numerics, FailuresAndEmptyRunsHaveExitCodes) {
 }
 
 TEST(Numerics, AnInterruptedRunReportsWhatItDid) {
-  World world;
+  ProbeWorld world;
   NumericsRequest request = toy_request();
   for (const int fuzz : {0, 100}) {
     request.interrupted = [n = 0]() mutable { return ++n > 5; };
@@ -183,7 +161,7 @@ TEST(Numerics, AnInterruptedRunReportsWhatItDid) {
 // Who refused: the compiler, the device that was to load its binary, or the implementation.
 TEST(Numerics, WhatCannotBePreparedSaysWhoRefused) {
   const auto reason_of = [](void* (*prepare)(void*, PrepareRequest&)) {
-    World world;
+    ProbeWorld world;
     Implementation broken = probe_affine(Sabotage::kNone);
     broken.info.name = "cpu.broken.affine";
     broken.info.solution = "broken";
@@ -219,7 +197,7 @@ TEST(Numerics, WhatCannotBePreparedSaysWhoRefused) {
 }
 
 TEST(Numerics, NamesWithoutAMatchAreErrors) {
-  World world;
+  ProbeWorld world;
   NumericsRequest request;
   request.implementation = "cpu.toi.affine";
   EXPECT_NE(error_of([&] { run_numerics(request, world.platform); }, Code::kNotFound)
@@ -250,7 +228,7 @@ TEST(Numerics, NamesWithoutAMatchAreErrors) {
 }
 
 TEST(Numerics, ASolutionNamesEveryOperationThatHasIt) {
-  World world;
+  ProbeWorld world;
   NumericsRequest request;
   request.implementation = "toy";
   request.problems = {"affine/one x=f32[4,8] gain=f32[8]",
@@ -263,7 +241,7 @@ TEST(Numerics, ASolutionNamesEveryOperationThatHasIt) {
 }
 
 TEST(Numerics, AnOverrideThatWouldRunSomethingElseIsRefused) {
-  World world;
+  ProbeWorld world;
   world.platform.overrides["affine"] = "reference";
   const std::string message =
       error_of([&] { run_numerics(toy_request(), world.platform); }, Code::kConflict);
@@ -273,7 +251,7 @@ TEST(Numerics, AnOverrideThatWouldRunSomethingElseIsRefused) {
 }
 
 TEST(Fuzz, DrawsAreLegalRepeatableAndVaried) {
-  World world;
+  ProbeWorld world;
   const ProblemFuzzer fuzzer(AffineArgs::contract(), {});
   int legal = 0, strided = 0, empty = 0, misaligned = 0, optional = 0, two = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
@@ -295,42 +273,8 @@ TEST(Fuzz, DrawsAreLegalRepeatableAndVaried) {
   for (const int count : {strided, empty, misaligned, optional, two}) EXPECT_GT(count, 3);
 }
 
-TEST(Fuzz, ARightImplementationSurvives) {
-  World world;
-  NumericsRequest request = toy_request();
-  request.fuzz = 150;
-  request.seed = 11;
-  const NumericsReport report = run_numerics(request, world.platform);
-  EXPECT_EQ(report.counts().passed + report.counts().mistrusted, 150);
-  for (const CaseResult& result : report.cases) {
-    EXPECT_TRUE(result.status == CaseStatus::kPassed || result.status == CaseStatus::kMistrusted)
-        << result.repro << "\n"
-        << result.message;
-  }
-  EXPECT_LT(report.counts().mistrusted, 10);
-}
-
-TEST(Fuzz, FindsAPlantedBugAndPrintsHowToRunItAgain) {
-  World world(Sabotage::kWrongOddWidth);
-  NumericsRequest request = toy_request();
-  request.fuzz = 60;
-  const NumericsReport report = run_numerics(request, world.platform);
-  ASSERT_GT(report.counts().failed, 0);
-  const auto failed =
-      std::find_if(report.cases.begin(), report.cases.end(),
-                   [](const CaseResult& r) { return r.status == CaseStatus::kFailed; });
-  NumericsRequest again = toy_request();
-  again.problems = {failed->problem};
-  again.fills = {std::string(fill_name(failed->fill))};
-  again.seed = failed->seed;
-  const NumericsReport repeated = run_numerics(again, world.platform);
-  ASSERT_EQ(repeated.cases.size(), 1U);
-  EXPECT_EQ(repeated.cases[0].id, failed->id);
-  EXPECT_EQ(repeated.cases[0].reason, failed->reason);
-}
-
 TEST(Bench, TimesOnlyWhatPassed) {
-  World broken(Sabotage::kZeros);
+  ProbeWorld broken(Sabotage::kZeros);
   BenchRequest request;
   request.implementation = "cpu.toy.affine";
   request.iterations = 5;
@@ -339,7 +283,7 @@ TEST(Bench, TimesOnlyWhatPassed) {
   EXPECT_TRUE(bad.rows[0].timings.empty());
   EXPECT_EQ(bad.exit_code(), 1);
 
-  World world;
+  ProbeWorld world;
   const BenchReport good = run_bench(request, world.platform);
   ASSERT_EQ(good.rows.size(), 1U);
   const BenchRow& row = good.rows[0];
