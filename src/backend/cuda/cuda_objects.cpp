@@ -167,6 +167,8 @@ CudaFunction::CudaFunction(CudaDevice& device, cuda::FunctionHandle handle, std:
   }
   facts_ = {attribute(cuda::kRegisters), attribute(cuda::kLocalBytes),
             attribute(cuda::kStaticSharedBytes), attribute(cuda::kMaxBlockThreads)};
+  const auto fixed = static_cast<unsigned>(facts_.static_shared_bytes);
+  shared_bytes_ = kSharedBytes > fixed ? kSharedBytes - fixed : 0;
   if (device_.hardware().capability >= 90) {
     device_.check(driver.set_function_attribute(handle_, cuda::kNonPortableCluster, 1),
                   "allow clusters of 16 to " + name_);

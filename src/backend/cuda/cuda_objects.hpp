@@ -112,7 +112,8 @@ class CudaFunction final : public Function {
   cuda::FunctionHandle handle_;
   const std::string& name_;  // of the device
   FunctionFacts facts_;
-  unsigned shared_bytes_ = 48U << 10;  // what needs no opting in
+  static constexpr unsigned kSharedBytes = 48U << 10;  // static and dynamic, without opting in
+  unsigned shared_bytes_ = 0;                          // dynamic ones that a launch may ask for
 };
 
 class CudaModule final : public Module {

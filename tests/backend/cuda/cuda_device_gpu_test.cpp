@@ -13,7 +13,8 @@
 namespace kw::runtime {
 namespace {
 
-// Adds to each element the rank of its block in the cluster, through dynamic shared memory.
+// kw_add_rank adds to each element the rank of its block in the cluster, through dynamic shared
+// memory; kw_reverse reverses blocks of elements through 8 KiB of static shared memory.
 const char* const kSource = R"(
 struct Args { float* data; int count; };
 extern "C" __global__ void kw_add_rank(const __grid_constant__ Args args) {
@@ -24,6 +25,13 @@ extern "C" __global__ void kw_add_rank(const __grid_constant__ Args args) {
   staged[threadIdx.x] = i < args.count ? args.data[i] : 0;
   __syncthreads();
   if (i < args.count) args.data[i] = staged[threadIdx.x] + rank;
+}
+extern "C" __global__ void kw_reverse(const __grid_constant__ Args args) {
+  __shared__ float staged[2048];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  staged[threadIdx.x] = i < args.count ? args.data[i] : 0;
+  __syncthreads();
+  if (i < args.count) args.data[i] = staged[blockDim.x - 1 - threadIdx.x];
 }
 )";
 
@@ -39,10 +47,11 @@ class CudaDeviceGpu : public testing::Test {
     device_ = std::make_unique<CudaDevice>(0);
   }
 
-  std::shared_ptr<const jit::Plan> plan(unsigned cluster, unsigned shared_bytes) {
+  std::shared_ptr<const jit::Plan> plan(unsigned cluster, unsigned shared_bytes,
+                                        const char* entry = "kw_add_rank") {
     jit::Unit unit;
-    unit.kernel = "test.add_rank";
-    unit.entry = "kw_add_rank";
+    unit.kernel = std::string("test.") + entry;
+    unit.entry = entry;
     unit.arch = jit::cuda_arch(device_->hardware());
     unit.source = kSource;
     unit.shape.block.x = 128;
@@ -131,6 +140,25 @@ TEST_F(CudaDeviceGpu, LaunchesClustersOfSixteenWithMuchSharedMemoryAndReplaysThe
   stream.synchronize();
   EXPECT_EQ(result[0], 0);
   EXPECT_EQ(result[kCount - 1], 6 * 15);
+}
+
+// 48 KiB without opting in are those of static and dynamic memory together.
+TEST_F(CudaDeviceGpu, CountsStaticSharedMemoryToo) {
+  const Buffer memory(*device_, 128 * 4);
+  const Args args{reinterpret_cast<float*>(memory.data()), 128};
+  for (const unsigned bytes : {0U, 40U << 10, (40U << 10) + 128, 48U << 10, 60U << 10}) {
+    const auto kernel = plan(1, bytes, "kw_reverse");
+    EXPECT_EQ(kernel->function().facts().static_shared_bytes, 8192);
+    std::vector<float> values(128);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+    device_->copy(memory.data(), values.data(), memory.bytes(), nullptr);
+    device_->synchronize(nullptr);
+    EXPECT_TRUE(kernel->launch({1, 1, 1}, &args, sizeof args, nullptr))
+        << bytes << ": " << last_message();
+    device_->copy(values.data(), memory.data(), memory.bytes(), nullptr);
+    device_->synchronize(nullptr);
+    EXPECT_EQ(values[0], 127) << bytes;
+  }
 }
 
 TEST_F(CudaDeviceGpu, WorkspaceBelongsToAStreamAndCannotGrowInACapture) {
