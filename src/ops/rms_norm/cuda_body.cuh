@@ -607,8 +607,10 @@ inline void backward_staged(const CudaBackwardArgs& args) {
     }
     // A barrier ago, all had left the stage of the turn before, with `hold` that of this one.
     if constexpr (kCfg.fill_first) {
-      if (threadIdx.x < kFetchers)
-        fetch(head + (kStages - 1) * pace, stage == 0 ? kStages - 1 : stage - 1);
+      if (threadIdx.x < kFetchers) {
+        const int left = kCfg.hold ? stage : stage == 0 ? kStages - 1 : stage - 1;
+        fetch(head + kAhead * pace, left);
+      }
     } else {
       if (threadIdx.x < kFetchers) fetch(head + kAhead * pace, filled);
       if (++filled == kStages) filled = 0;
