@@ -126,8 +126,8 @@ class Group {
   std::vector<Geometry> candidates(const Contest& contest, const std::vector<Axis>& axes,
                                    bool first, const std::set<std::string>& trees) const {
     if (first) {
-      std::vector<Geometry> all = expand_all(contest, {}, axes);
-      all.push_back(contest.formula);
+      std::vector<Geometry> all{contest.formula};  // which must be timed, should time run out
+      for (Geometry& geometry : expand_all(contest, {}, axes)) all.push_back(std::move(geometry));
       return all;
     }
     std::map<std::string, const Trial*> bases;  // the fastest of every tree that goes on
@@ -160,6 +160,9 @@ class Group {
     if (fresh.empty()) return;
     prepare(contest, fresh);
     verify(contest, fresh);
+    std::erase_if(contest.trials, [](const auto& entry) {
+      return entry.second.ns == 0 && !entry.second.failed && entry.second.runner == nullptr;
+    });
     time(contest);
     for (auto& entry : contest.trials) entry.second.runner = nullptr;  // binaries stay in the cache
   }
@@ -171,13 +174,18 @@ class Group {
   }
 
   // Compiles on every core; a failure shows again, with its message, when the trial is verified.
+  // All but the first lose their runner when time runs out before their turn.
   void prepare(const Contest& contest, const std::vector<Trial*>& trials) const {
     std::atomic<std::size_t> next{0}, done{0};
     const auto work = [&] {
       for (std::size_t i = next++; i < trials.size(); i = next++) {
-        try {
-          trials[i]->runner->bound().prepare(contest.problem);
-        } catch (const std::exception&) {
+        if (i > 0 && tuning_.out_of_time()) {
+          trials[i]->runner = nullptr;
+        } else {
+          try {
+            trials[i]->runner->bound().prepare(contest.problem);
+          } catch (const std::exception&) {
+          }
         }
         ++done;
       }
@@ -208,6 +216,8 @@ class Group {
     std::unique_ptr<Verifier> verifier;
     int done = 0;
     for (Trial* trial : trials) {
+      if (trial != trials.front() && tuning_.out_of_time()) trial->runner = nullptr;
+      if (trial->runner == nullptr) continue;
       tuning_.say(fmt::format("{}: verified {} of {}", problem_text(contest.problem), done++,
                               trials.size()));
       const auto known = verdicts_.find(trial->geometry.text);

@@ -18,7 +18,7 @@ namespace kw::tune {
 struct TuneRequest : suite::Request {
   TuneRequest() { batch = "bench"; }
   bool quick = false;      // fewer candidates at once and fewer rounds
-  double max_seconds = 0;  // > 0: no further group or stage is begun after this long
+  double max_seconds = 0;  // > 0: after this long no further candidate is begun
   // What is being done, for people.
   std::function<void(const std::string&)> progress;
   // After every group, with what is known then.

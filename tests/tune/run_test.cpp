@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "support/expect_error.hpp"
 #include "support/fake_device.hpp"
@@ -141,6 +143,20 @@ TEST_F(Tune, ACandidateThatDoesNotCompileIsNamedToo) {
   ASSERT_EQ(group.failures.size(), 3U);
   EXPECT_EQ(group.failures[0].reason, "compile_error");
   EXPECT_NE(group.failures[0].message.find("the compiler refuses this"), std::string::npos);
+}
+
+TEST_F(Tune, WhenTimeRunsOutTheFormulaIsStillTimed) {
+  test::toy_behaviour().refused = [](const ToyCfg&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    return false;
+  };
+  request_.max_seconds = 0.05;
+  const GroupOutcome group = run_one({kMany});
+  EXPECT_TRUE(group.skipped.empty()) << group.skipped;
+  EXPECT_TRUE(group.formula);
+  EXPECT_TRUE(group.failures.empty());
+  EXPECT_EQ(group.problems.at(0).timed, 1);
+  EXPECT_EQ(run({kMany, kFew}).groups.size(), 1U);
 }
 
 TEST_F(Tune, NothingIsTunedAgainstAFormulaThatFails) {
