@@ -89,15 +89,19 @@ class Binding {
   static constexpr std::size_t kStayingCalls = 4096, kPassingCalls = 4096;
 
   Binding(Context& context, const OperationBinding& selection)
-      : context_(context), selection_(selection) {}
+      : context_(context),
+        selection_(selection),
+        contract_(*selection.operation->contract),
+        device_(context.device()),
+        device_kind_(context.bindings().hardware.kind) {}
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
 
-  const Contract& contract() const noexcept { return *selection_.operation->contract; }
+  const Contract& contract() const noexcept { return contract_; }
   const OperationBinding& selection() const noexcept { return selection_; }
-  DevicePort& device() const noexcept { return context_.device(); }
+  DevicePort& device() const noexcept { return device_; }
   // The kind that the candidates were chosen for.
-  DeviceKind device_kind() const noexcept { return context_.bindings().hardware.kind; }
+  DeviceKind device_kind() const noexcept { return device_kind_; }
 
   // Launches a prepared call. Without workspace for `stream`: kNotPrepared, and no message.
   Status launch(const PreparedCall& call, const void* args, DevicePort& port,
@@ -154,6 +158,11 @@ class Binding {
 
   Context& context_;
   const OperationBinding& selection_;
+  // Of context and selection, side by side: a call reads them when the driver has emptied the
+  // caches.
+  const Contract& contract_;
+  DevicePort& device_;
+  const DeviceKind device_kind_;
 
   mutable std::shared_mutex mutex_;  // guards the three maps; entries are immutable
   std::unordered_map<Key, std::unique_ptr<PreparedCall>, KeyHash> calls_;

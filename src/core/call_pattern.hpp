@@ -6,14 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "kernelwright/core/contract.hpp"
 
 namespace kw {
 
-// The Args object of every call is of the contract that the pattern was made with, which outlives
-// it.
 class CallPattern {
  public:
   CallPattern() = default;  // matches nothing
@@ -21,7 +19,8 @@ class CallPattern {
   // with more than kMaxTensors of them are known by key alone: such a pattern matches nothing.
   CallPattern(const Contract& contract, const void* args, int device_index);
 
-  // Whether inspect_call would say kOk and give the key of the pattern's call.
+  // Whether inspect_call would say kOk and give the key of the pattern's call. `args` is the Args
+  // object of the pattern's contract.
   bool matches(const void* args, int device_index) const noexcept;
   // False: matches nothing.
   bool usable() const noexcept { return device_index_ >= 0; }
@@ -29,14 +28,6 @@ class CallPattern {
  private:
   static constexpr std::size_t kMaxTensors = 32;
 
-  struct Tensor {
-    std::uint32_t offset;  // of the view within Args
-    DType dtype;
-    std::int8_t rank;         // -1: absent
-    std::uint8_t align_mask;  // low bits of the address that an alignment class fixes,
-    std::uint8_t align;       // and what they are
-    bool contiguous;          // strides of dimensions of size 1 say nothing
-  };
   struct Dim {
     std::int64_t size, stride;
   };
@@ -47,20 +38,31 @@ class CallPattern {
     bool may_be_same;            // an output in place of an input
   };
   struct Scalar {
-    const CallStep* step;
+    CallStep step;
     double value;  // of what `exact` compares
     bool present, exact;
   };
+  struct Tensor {
+    std::uint32_t offset;  // of the view within Args
+    DType dtype;
+    std::int8_t rank;         // -1: absent
+    std::uint8_t align_mask;  // low bits of the address that an alignment class fixes,
+    std::uint8_t align;       // and what they are
+    bool contiguous;          // strides of dimensions of size 1 say nothing
+  };
+  struct Draft;
 
-  bool add_tensor(const TensorView& view, const CallStep& step);
-  void add_pair(const TensorView& a, const TensorView& b, std::uint8_t first, std::uint8_t second,
-                bool declared);
+  // Dims of all tensors, one after the other, pairs, scalars and tensors in one block: the driver
+  // leaves little of this in the first-level cache, and one block is few lines that follow one
+  // another.
+  template <typename Part>
+  const Part* part(std::size_t offset) const noexcept {
+    return reinterpret_cast<const Part*>(block_.get() + offset);
+  }
 
+  std::unique_ptr<std::byte[]> block_;
+  std::uint32_t pairs_at_ = 0, scalars_at_ = 0, tensors_at_ = 0, end_ = 0;  // offsets
   int device_index_ = -1;
-  std::vector<Tensor> tensors_;
-  std::vector<Dim> dims_;  // of all tensors, one after the other
-  std::vector<Pair> pairs_;
-  std::vector<Scalar> scalars_;
 };
 
 }  // namespace kw

@@ -9,12 +9,13 @@ tree=.carry/install
 
 [ -f "$build/CMakeCache.txt" ] ||
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build "$build" -j "${JOBS:-1}" --target kw kw_backend_cuda_gpu_tests \
-  kw_cold_start_gpu_bench
+programs=(kw_backend_cuda_gpu_tests kw_cold_start_gpu_bench kw_slot_gpu_bench)
+cmake --build "$build" -j "${JOBS:-1}" --target kw "${programs[@]}"
 rm -rf "$tree"
 cmake --install "$build" --prefix "$tree" --strip >/dev/null
-install -s "$(find "$build" -name kw_backend_cuda_gpu_tests -type f | head -1)" "$tree/bin/"
-install -s "$(find "$build" -name kw_cold_start_gpu_bench -type f | head -1)" "$tree/bin/"
+for program in "${programs[@]}"; do
+  install -s "$(find "$build" -name "$program" -type f | head -1)" "$tree/bin/"
+done
 for library in $(ldd "$tree/bin/kw_backend_cuda_gpu_tests" | awk '/libgtest/ {print $3}'); do
   cp -L "$library" "$tree/lib/"
 done
