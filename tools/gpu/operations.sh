@@ -26,5 +26,10 @@ bench batch 240 --batch bench
 if [ "$mode" = full ]; then
   numerics ci_eager 200 --batch ci --mode eager
   numerics ci_graph 200 --batch ci --mode graph
+  # Verifies every geometry that it reaches: a Cfg that is legal and wrong shows here.
+  for implementation in $("$kw" list --json | grep -o 'cuda\.jit\.[a-z_]*' | sort -u); do
+    step "tune_$implementation" 90 "$kw" tune --device cuda --implementation "$implementation" \
+      --quick --quiet --max-seconds 60
+  done
 fi
 report
