@@ -91,7 +91,7 @@ void print(const tune::TuneReport& report, const Console& console) {
 }
 
 void print_end(const tune::TuneReport& report, const Console& console) {
-  int tuned = 0, formula = 0, skipped = 0, failed = 0;
+  int tuned = 0, formula = 0, cut = 0, skipped = 0, failed = 0;
   for (const tune::GroupOutcome& group : report.groups) {
     for (const tune::Failure& failure : group.failures) {
       ++failed;
@@ -104,7 +104,15 @@ void print_end(const tune::TuneReport& report, const Console& console) {
                   << group.implementation << ": " << group.skipped << '\n';
     } else {
       ++(group.formula ? formula : tuned);
+      if (group.cut_short) ++cut;
     }
+  }
+  if (cut > 0) {
+    console.warning(
+        fmt::format("--max-seconds ended {} of the searches; they know the best of what they "
+                    "tried, and an entry "
+                    "that the table had stays",
+                    cut));
   }
   console.out << fmt::format(
       "{} of {} groups get a table entry, for {} the formula is as good, {} skipped; {} candidates "

@@ -67,7 +67,7 @@ class Group {
   void search() {
     const auto stages = plan_stages();
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      if (stage > 0 && tuning_.out_of_time()) return;
+      if (stage > 0 && out_of_time()) return;
       std::set<std::string> trees;
       if (stage > 0) trees = leading_trees();
       for (Contest& contest : contests_) {
@@ -79,9 +79,10 @@ class Group {
   // The geometry of every bucket; where the one that was picked fails on more rows, the next.
   void finish(GroupOutcome& outcome) {
     outcome.failures = failures_;
+    outcome.cut_short = cut_short_;
     for (const Contest& contest : contests_) {
       const Trial& formula = contest.trials.at(id_of(contest.formula));
-      if (formula.ns > 0) continue;
+      if (formula.ns > 0 && !formula.failed) continue;
       outcome.skipped = "the formula's own geometry " +
                         std::string(formula.failed ? "fails" : "was not timed") + " on " +
                         problem_text(contest.problem);
@@ -107,6 +108,11 @@ class Group {
 
  private:
   static std::string id_of(const Geometry& geometry) { return pins_text(pins_of(geometry)); }
+
+  bool out_of_time() {
+    if (tuning_.out_of_time()) cut_short_ = true;
+    return cut_short_;
+  }
 
   std::vector<std::vector<Axis>> plan_stages() const {
     std::vector<Axis> all;
@@ -146,8 +152,10 @@ class Group {
 
   void run(Contest& contest, std::vector<Geometry> geometries) {
     std::vector<Trial*> fresh;
+    const bool late = out_of_time();
     for (Geometry& geometry : geometries) {
       std::string id = id_of(geometry);
+      if (late && id != id_of(contest.formula)) continue;
       const auto [entry, is_new] = contest.trials.try_emplace(id);
       if (!is_new) continue;
       Trial& trial = entry->second;
@@ -174,12 +182,13 @@ class Group {
   }
 
   // Compiles on every core; a failure shows again, with its message, when the trial is verified.
-  // All but the first lose their runner when time runs out before their turn.
-  void prepare(const Contest& contest, const std::vector<Trial*>& trials) const {
+  // All but the formula lose their runner when time runs out before their turn.
+  void prepare(const Contest& contest, const std::vector<Trial*>& trials) {
     std::atomic<std::size_t> next{0}, done{0};
+    const std::string formula = id_of(contest.formula);
     const auto work = [&] {
       for (std::size_t i = next++; i < trials.size(); i = next++) {
-        if (i > 0 && tuning_.out_of_time()) {
+        if (trials[i]->id != formula && out_of_time()) {
           trials[i]->runner = nullptr;
         } else {
           try {
@@ -216,7 +225,7 @@ class Group {
     std::unique_ptr<Verifier> verifier;
     int done = 0;
     for (Trial* trial : trials) {
-      if (trial != trials.front() && tuning_.out_of_time()) trial->runner = nullptr;
+      if (trial->id != id_of(contest.formula) && out_of_time()) trial->runner = nullptr;
       if (trial->runner == nullptr) continue;
       tuning_.say(fmt::format("{}: verified {} of {}", problem_text(contest.problem), done++,
                               trials.size()));
@@ -252,8 +261,9 @@ class Group {
     const Trial* best = fastest(contest);
     std::vector<Trial*> runners;
     for (auto& [id, trial] : contest.trials) {
+      if (trial.failed) continue;
       const bool slow = trial.ns > 0 && trial.ns > kRule.second_cut * best->ns;
-      if (trial.failed || (slow && id != id_of(contest.formula))) continue;
+      if (slow && id != id_of(contest.formula)) continue;
       if (trial.runner == nullptr) {
         trial.runner = bind(trial);
         trial.runner->bound().prepare(contest.problem);
@@ -294,7 +304,7 @@ class Group {
       for (const Contest& contest : contests_) {
         if (contest.formula.bucket != name) continue;
         ++problems;
-        const double best = fastest(contest)->ns;
+        const Trial* const best = fastest(contest);
         for (const auto& [id, trial] : contest.trials) {
           if (trial.failed || trial.ns == 0) continue;
           auto& [count, contestant] = found[id];
@@ -303,7 +313,7 @@ class Group {
           contestant.tree = trial.tree;
           contestant.size = std::max(contestant.size, trial.geometry.size);
           contestant.formula = contestant.formula || id == id_of(contest.formula);
-          contestant.cost += std::log(trial.ns / best);
+          contestant.cost += std::log(trial.ns / best->ns);
         }
       }
       std::vector<Contestant> bucket;
@@ -395,6 +405,7 @@ class Group {
   std::map<std::string, bool> verdicts_;  // by Cfg text: whether it passed
   std::set<std::string> confirmed_;       // Cfg texts
   std::vector<Failure> failures_;
+  std::atomic<bool> cut_short_{false};
 };
 
 }  // namespace

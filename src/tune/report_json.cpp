@@ -27,6 +27,7 @@ Json group_json(const GroupOutcome& group) {
           {"when", group.when},
           {"skipped", group.skipped},
           {"formula", group.formula},
+          {"cut_short", group.cut_short},
           {"problems", std::move(problems)},
           {"failures", std::move(failures)}};
 }

@@ -169,6 +169,9 @@ TuneReport run_tune(const TuneRequest& request, const suite::Platform& platform,
 
 std::vector<std::string> record(const GroupOutcome& outcome, Table& table) {
   if (!outcome.skipped.empty()) return {};
+  const bool known = std::any_of(table.entries.begin(), table.entries.end(),
+                                 [&](const Entry& e) { return e.same_key(outcome.entry); });
+  if (outcome.cut_short && known) return {};
   std::vector<std::string> lost = replace_entry(table, outcome.entry);
   const auto merged = std::find_if(table.entries.begin(), table.entries.end(),
                                    [&](const Entry& e) { return e.same_key(outcome.entry); });

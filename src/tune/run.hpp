@@ -43,6 +43,8 @@ struct GroupOutcome {
   CfgPins when;
   std::string skipped;   // why there is no result; then the rest but `failures` is empty
   bool formula = false;  // the formula's geometry is as good: no entry is needed
+  // Time ran out before all geometries had been tried: of those that were, this is the best.
+  bool cut_short = false;
   Entry entry;
   std::vector<ProblemOutcome> problems;
   std::vector<Failure> failures;
@@ -61,8 +63,9 @@ struct TuneReport {
 TuneReport run_tune(const TuneRequest& request, const suite::Platform& platform,
                     std::span<const SearchSpec> searches);
 
-// Puts the result of a group into `table`: its entry, or none where the formula is as good. Returns
-// the buckets of a former entry that are lost because their tree is another one now.
+// Puts the result of a group into `table`: its entry, or none where the formula is as good. A
+// search that was cut short changes nothing about an entry that is there. Returns the buckets of a
+// former entry that are lost because their tree is another one now.
 std::vector<std::string> record(const GroupOutcome& outcome, Table& table);
 
 std::string to_json(const TuneReport& report);

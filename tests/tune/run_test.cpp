@@ -4,6 +4,7 @@
 #include "kernelwright/tune/run.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -154,9 +155,49 @@ TEST_F(Tune, WhenTimeRunsOutTheFormulaIsStillTimed) {
   const GroupOutcome group = run_one({kMany});
   EXPECT_TRUE(group.skipped.empty()) << group.skipped;
   EXPECT_TRUE(group.formula);
+  EXPECT_TRUE(group.cut_short);
   EXPECT_TRUE(group.failures.empty());
   EXPECT_EQ(group.problems.at(0).timed, 1);
-  EXPECT_EQ(run({kMany, kFew}).groups.size(), 1U);
+  EXPECT_TRUE(nlohmann::json::parse(to_json(run({kMany, kFew})))["groups"][0]["cut_short"]);
+}
+
+TEST_F(Tune, ASearchThatIsCutShortTakesNoEntryAway) {
+  test::toy_behaviour().time = [](const ToyCfg& cfg, std::int64_t) {
+    return cfg.threads == 128 ? 500.0 : 1000.0;
+  };
+  Table table;
+  const GroupOutcome whole = run_one({kMany});
+  EXPECT_FALSE(whole.cut_short);
+  record(whole, table);
+  ASSERT_EQ(table.entries.size(), 1U);
+  const std::string before = table_text(table);
+  test::toy_behaviour().refused = [](const ToyCfg&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    return false;
+  };
+  request_.max_seconds = 0.05;
+  const GroupOutcome cut = run_one({kMany});
+  EXPECT_TRUE(cut.formula && cut.cut_short);
+  EXPECT_TRUE(record(cut, table).empty());
+  EXPECT_EQ(table_text(table), before);
+  Table empty;
+  record(cut, empty);
+  EXPECT_TRUE(empty.entries.empty());
+}
+
+// Verified on few rows, timed, and found wrong when it is confirmed on more: nothing is left.
+TEST_F(Tune, AFormulaThatFailsLateWhenTimeIsOutIsAFailure) {
+  test::toy_behaviour().wrong = [](const ToyCfg&) { return true; };
+  test::toy_behaviour().wrong_from = 200;
+  test::toy_behaviour().refused = [](const ToyCfg&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    return false;
+  };
+  request_.max_seconds = 0.05;
+  const TuneReport report = run({"toy/plain x=f32[256,4096]"});
+  EXPECT_EQ(report.groups.at(0).failures.size(), 1U);
+  EXPECT_FALSE(report.groups.at(0).skipped.empty());
+  EXPECT_EQ(report.exit_code(), 1);
 }
 
 TEST_F(Tune, NothingIsTunedAgainstAFormulaThatFails) {
