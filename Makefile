@@ -56,7 +56,7 @@ asan ubsan tsan: setup
 	@tools/setup.sh $(if $(filter tsan,$@),tsan,build)
 	@cmake --preset $@ >/dev/null
 	@cmake --build build/$@ -j$(JOBS)
-	@$(CTEST) $@ -LE 'slow|gpu|script' $(ARGS)
+	@$(CTEST) $@ -LE 'gpu|script' $(ARGS)
 
 clean:
 	@cmake -E rm -rf build

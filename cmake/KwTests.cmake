@@ -112,7 +112,7 @@ function(kw_add_test_folder folder)
     kw_add_test_executable(${folder} ${stem}_slow_tests
       SOURCES ${slow} ${support} LINK GTest::gtest_main)
     add_test(NAME ${stem}_slow COMMAND ${stem}_slow_tests --gtest_brief=1)
-    set_tests_properties(${stem}_slow PROPERTIES LABELS slow TIMEOUT 1500 PROCESSORS 2)
+    set_tests_properties(${stem}_slow PROPERTIES LABELS slow TIMEOUT 3000 PROCESSORS 2)
   endif()
   if(gpu)
     # gpu_main.cpp exits 77 when nothing ran, so that ctest reports the skip instead of a pass.
@@ -154,7 +154,7 @@ function(kw_add_compile_fail_tests)
     add_test(NAME compile_fail.${name}
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_compile_fail.py
         --compiler ${CMAKE_CXX_COMPILER} ${source})
-    set_tests_properties(compile_fail.${name} PROPERTIES LABELS slow TIMEOUT 60)
+    set_tests_properties(compile_fail.${name} PROPERTIES LABELS "slow;script" TIMEOUT 60)
   endforeach()
 endfunction()
 

@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,7 @@ nlohmann::json measure(int rounds) {
   Key key;
   inspect_call(Args::contract(), &args, device.hardware().index, key);
   const FoundCall found = binding.find_call(key);
+  if (found.call == nullptr) throw std::logic_error("the call just made is not remembered");
 
   std::vector<Layer> layers;
   const auto add = [&](const char* name, std::function<Status()> call) {
@@ -127,7 +129,9 @@ nlohmann::json measure(int rounds) {
 
 int main(int argc, char** argv) {
   try {
-    std::puts(kw::measure(argc > 1 ? std::atoi(argv[1]) : 1000).dump().c_str());
+    const int rounds = argc > 1 ? std::atoi(argv[1]) : 1000;
+    if (rounds < 1) throw std::invalid_argument("ROUNDS is a number from 1");
+    std::puts(kw::measure(rounds).dump().c_str());
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kw_slot_gpu_bench: %s\n", error.what());

@@ -77,9 +77,48 @@ TEST(CallPattern, PitchedNeighboursMayBeWritten) {
   const CallPattern pattern(BlendArgs::contract(), &args, 0);
   EXPECT_TRUE(pattern.matches(&args, 0));
   args.y.data = at(16);  // the columns 8 to 15 of the same rows: still apart
-  EXPECT_EQ(pattern.matches(&args, 0), look_at(args).check == CallCheck::kOk);
+  EXPECT_TRUE(pattern.matches(&args, 0));
+  args.y.data = at(8);  // a column in common
+  args.x.data = at(0);
+  EXPECT_FALSE(CallPattern(BlendArgs::contract(), &args, 0).matches(&args, 0));
   args.y.data = at(0);
-  EXPECT_EQ(pattern.matches(&args, 0), look_at(args).check == CallCheck::kOk);
+  EXPECT_FALSE(pattern.matches(&args, 0));
+}
+
+TEST(CallPattern, AnOutputMayTakeThePlaceOfTheInputThatItsContractNames) {
+  toy::ShiftArgs args;
+  args.x = TensorView(at(0), DType::kF32, {4, 8});
+  args.y = args.x;
+  ASSERT_EQ(look_at(args).check, CallCheck::kOk);
+  const CallPattern in_place(toy::ShiftArgs::contract(), &args, 0);
+  EXPECT_TRUE(in_place.matches(&args, 0));
+  args.y.data = at(128);  // adjacent
+  EXPECT_TRUE(in_place.matches(&args, 0));
+  args.y.data = at(64);  // shifted by two rows
+  EXPECT_EQ(look_at(args).check, CallCheck::kUnsafe);
+  EXPECT_FALSE(in_place.matches(&args, 0));
+  args.x.data = at(64);
+  EXPECT_TRUE(in_place.matches(&args, 0)) << "elsewhere, in place";
+  args.y.sizes = {8, 4};  // the same memory, other indices
+  args.y.strides = {4, 1};
+  args.x.data = args.y.data;
+  EXPECT_FALSE(CallPattern(toy::ShiftArgs::contract(), &args, 0).matches(&args, 0));
+}
+
+TEST(CallPattern, RowsMayRunBackwards) {
+  BlendArgs args = small_blend();
+  args.x.strides[0] = -8;  // 32 bytes before its address to 16 behind
+  args.y.data = at(16);
+  ASSERT_EQ(look_at(args).check, CallCheck::kOk);
+  const CallPattern pattern(BlendArgs::contract(), &args, 0);
+  EXPECT_TRUE(pattern.matches(&args, 0));
+  args.y.data = at(-80);
+  EXPECT_TRUE(pattern.matches(&args, 0)) << "ends where x begins";
+  for (const std::int64_t inside : {-64, -32, 0}) {
+    args.y.data = at(inside);
+    EXPECT_EQ(look_at(args).check, CallCheck::kUnsafe) << inside;
+    EXPECT_FALSE(pattern.matches(&args, 0)) << inside;
+  }
 }
 
 TEST(CallPattern, AgreesWithTheKeyOnRandomCalls) {
@@ -153,6 +192,7 @@ TEST(CallPattern, AgreesWithTheKeyOnRandomCalls) {
   }
   EXPECT_GT(matched, 5'000);
   EXPECT_GT(apart, 5'000);
+  EXPECT_GT(refused, 100);  // by patterns that are not usable
 }
 
 }  // namespace
