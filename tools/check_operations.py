@@ -9,7 +9,7 @@ import source_tree
 VENDORS = ["cublaslt", "cudnn", "onednn"]
 PYTHON = ["liger_kernel", "fla", "torch", "triton"]  # implementations that are Python callables
 NAMES = {"contract.hpp", "contract.cpp", "cfg.hpp", "reference.cpp", "native.cpp", "native_kernels.cpp", "native_kernels.hpp", "native_plan.hpp",
-         "cuda.cpp", "cuda_geometry.hpp", "composed.cpp", "suite.yaml", "tuning.cpp", "tuning.json",
+         "cuda.cpp", "cuda_geometry.hpp", "cuda_layout.hpp", "composed.cpp", "suite.yaml", "tuning.cpp", "tuning.json",
          *(f"{vendor}.cpp" for vendor in VENDORS), *(f"{solution}.py" for solution in PYTHON)}
 # One body an implementation, or several, each with a word that says which kernels.
 BODY = re.compile(r"native(_[a-z]+)?_body\.hpp|cuda(_[a-z]+)?_body\.cuh")

@@ -167,7 +167,8 @@ std::size_t Binding::remembered_calls() const {
   return calls_.size() + passing_.size();
 }
 
-FoundCall Binding::remember(std::unique_ptr<PreparedCall> call) {
+FoundCall Binding::remember(std::unique_ptr<PreparedCall> call, const void* args,
+                            int device_index) {
   const Key key = call->key;
   const std::unique_lock lock(mutex_);
   if (const auto it = calls_.find(key); it != calls_.end()) return {it->second.get(), nullptr};
@@ -176,6 +177,7 @@ FoundCall Binding::remember(std::unique_ptr<PreparedCall> call) {
   }
   context_.state_->problems_prepared.fetch_add(1, std::memory_order_relaxed);
   if (calls_.size() < kStayingCalls) {
+    call->pattern = CallPattern(contract(), args, device_index);
     return {calls_.emplace(key, std::move(call)).first->second.get(), nullptr};
   }
   if (passing_.size() == kPassingCalls) passing_.clear();
@@ -215,13 +217,12 @@ FoundCall Binding::prepare_call(const void* args, Stream stream, const Key& key,
 
   auto call = std::make_unique<PreparedCall>();
   call->key = key;
-  call->pattern = CallPattern(contract(), args, port.hardware().index);
   call->plan = plan;
   call->workspace = workspace;
   call->layout = recipe.layout;
   call->launch = plan->implementation().functions.launch;
   call->raw_plan = plan->get();
-  return remember(std::move(call));
+  return remember(std::move(call), args, port.hardware().index);
 }
 
 const Plan* Binding::find_plan(const std::string& id) const {

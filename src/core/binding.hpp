@@ -64,7 +64,7 @@ struct Recipe {
 // One validated call: an equal key needs no further check.
 struct PreparedCall {
   Key key;
-  CallPattern pattern;
+  CallPattern pattern;  // of a call that stays
   const Plan* plan = nullptr;
   WorkspaceSize workspace;
   WorkspaceLayout layout;
@@ -84,7 +84,7 @@ struct FoundCall {
 class Binding {
  public:
   // A server with varying row counts sees new keys without end. The first so many prepared calls,
-  // about half a kilobyte each, stay, and slots point at them without a lock. Those after them
+  // about a kilobyte each, stay, and slots point at them without a lock. Those after them
   // pass: they are dropped together whenever they are so many, and each then costs one more miss.
   static constexpr std::size_t kStayingCalls = 4096, kPassingCalls = 4096;
 
@@ -152,7 +152,7 @@ class Binding {
   const Implementation& select_or_throw(const Problem& problem, const PartPath* path) const;
   FoundCall prepare_call(const void* args, Stream stream, const Key& key, bool is_known);
   // The equal call of another thread if that was first.
-  FoundCall remember(std::unique_ptr<PreparedCall> call);
+  FoundCall remember(std::unique_ptr<PreparedCall> call, const void* args, int device_index);
   void require_device(const Hardware& hardware) const;
   const Plan* find_plan(const std::string& id) const;
 

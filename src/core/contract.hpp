@@ -200,7 +200,7 @@ class Recorder {
   std::vector<Symbol> symbols_;
 };
 
-// What the hot path needs of one row: no strings, 40 bytes, in table order.
+// What the hot path needs of one row: no strings, 32 bytes, in table order.
 struct CallStep {
   double low, high;
   std::uint32_t offset;

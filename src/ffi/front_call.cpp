@@ -290,8 +290,8 @@ const FrontCall::Inference& FrontCall::infer(Frame& frame) {
   }
   if (found == nullptr) {
     Inference made = inferred(frame);
-    made.pattern = CallPattern(contract_, frame.args, frame.device.index);
     if (inferences_.size() == kMaxInferences) return frame.scratch = std::move(made);
+    made.pattern = CallPattern(contract_, frame.args, frame.device.index);
     found =
         inferences_.emplace(key, std::make_unique<const Inference>(std::move(made)))->second.get();
   }

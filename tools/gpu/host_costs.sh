@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What the host pays on a GPU machine: the first kernels of a process with a cold and with a warm
-# cache, ROUNDS times (default 5) in fresh processes; then a slot call and a raw launch. Needs
+# cache, ROUNDS times (default 5) in fresh processes; then a slot call and a raw launch, layer by layer
+# and as `kw bench` times them. Needs
 # .carry/install (tools/gpu/build_install.sh) and nothing else of the tree.
 #   OUT=/tmp/out tools/gpu/host_costs.sh [PROBLEM PROBLEM]
 set -eu
@@ -25,6 +26,7 @@ KW_CACHE_DIR=$(mktemp -d) "$tree/bin/kw_cold_start_gpu_bench" \
   'rms_norm_backward/qwen3_5 dy=bf16[64,4096] x=bf16[64,4096] weight=bf16[4096] rstd=f32[64] want_dx=true want_dweight=true' \
   >>"$out/cold_start.jsonl"
 cat "$out/cold_start.jsonl"
+for _ in 1 2 3; do "$tree/bin/kw_slot_gpu_bench" 2000; done | tee "$out/slot.jsonl"
 "$tree/bin/kw" bench --device cuda --protocol host_enqueue --output "$out/host.json" \
   --problem "${1:-rms_norm/qwen3_5 x=bf16[16,7168] weight=bf16[7168]}"
 # The table has the slot call alone; in turns with it went the launches that it makes.

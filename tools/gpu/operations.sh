@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every operation that `kw list` has on CUDA, on a GPU machine in one call: device tests, numerics (eager
-# and graph), compute-sanitizer, the bench batch; a short table last. Needs .carry/install
+# and graph), compute-sanitizer, the bench batch, with `full` also `ci` and a minute of tuning each; a
+# short table last. Needs .carry/install
 # (tools/gpu/build_install.sh) and nothing else of the tree. Reports land in $OUT. Ends within LIMIT
 # seconds, 560 by default.
 #   OUT=/tmp/out tools/gpu/operations.sh [quick|full]

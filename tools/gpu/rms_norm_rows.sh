@@ -49,6 +49,7 @@ compete 7168_filled_by_turns "$row" fill_first=false
 compete 7168_weights_kept "$row" weights=registers
 compete 7168_896x1 "$row" threads_per_row=896 rows_per_block=1 hold=true fill_first=false weights=registers
 compete 4096_s4 "$(backward bf16 16384,4096)" stages=4
+compete 4096_held_filled_first "$(backward bf16 16384,4096)" stages=2 hold=true fill_first=true weights=memory
 compete f32_4096_staged "$(backward f32 8192,4096)" stages=3 fill_first=true weights=memory
 compete f32_4096 "$(backward f32 8192,4096)"
 

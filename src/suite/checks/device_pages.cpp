@@ -10,6 +10,7 @@
 #include "kernelwright/core/problem.hpp"
 #include "kernelwright/runtime/facilities.hpp"
 #include "kernelwright/suite/callable.hpp"
+#include "kernelwright/suite/guarded_tensor.hpp"
 #include "kernelwright/suite/inputs.hpp"
 #include "kernelwright/suite/mapped_pages.hpp"
 
@@ -106,7 +107,7 @@ class Block {
 class BlockWorkspace final : public WorkspaceSource {
  public:
   BlockWorkspace(const Block& block, const WorkspaceSize& size) : block_(block), size_(size) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size.bytes), std::byte{0xff});
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size.bytes), std::byte{kNanPoison});
     std::fill_n(bytes.begin(), size.zeroed_bytes, std::byte{0});
     block.write(bytes);
   }

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "kernelwright/base/fail.hpp"
+#include "kernelwright/suite/guarded_tensor.hpp"
 #include "kernelwright/suite/mapped_pages.hpp"
 
 #if defined(__has_feature)
@@ -103,7 +104,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
 class MappedScratch final : public WorkspaceSource {
  public:
   MappedScratch(const Mapping& memory, const WorkspaceSize& size) : memory_(memory) {
-    std::memset(memory.data(), 0xff, memory.bytes());
+    std::memset(memory.data(), kNanPoison, memory.bytes());
     std::memset(memory.data(), 0, static_cast<std::size_t>(size.zeroed_bytes));
   }
   void* take(std::int64_t bytes, std::int64_t) noexcept override {

@@ -7,7 +7,7 @@
 namespace kw::suite {
 namespace {
 
-static_assert(kit::kNoCanary == kFinitePoison, "the one byte that no canary is");
+static_assert(kit::kNoCanary == kFinitePoison, "a byte that no canary is");
 
 std::vector<Variant> affine_variants() {
   return {{"one", "one rounding", ToleranceClass::kOneRounding},
