@@ -15,18 +15,6 @@ function(kw_add_archive target)
   endif()
 endfunction()
 
-# Release is -O3. What people wait for and no call goes through takes a quarter less time to compile
-# with less of it: `make demo` from nothing took 8:44 on two slow cores with -O3 throughout.
-set(KW_O1_LAYERS tune capi cli)
-set(KW_O2_LAYERS jit suite)
-function(kw_set_optimization layer)
-  foreach(level O1 O2)
-    if(layer IN_LIST KW_${level}_LAYERS AND NOT KW_SANITIZE)
-      target_compile_options(kw_${layer} PRIVATE $<$<CONFIG:Release>:-${level}>)
-    endif()
-  endforeach()
-endfunction()
-
 # kw_add_layer(<layer> [BELOW <layer>...] [PRIVATE <third-party target>...]): archive kw_<layer> of the
 # current folder; what it holds also goes into libkw.so.
 function(kw_add_layer layer)
@@ -37,7 +25,6 @@ function(kw_add_layer layer)
   set(below ${arg_BELOW})
   list(TRANSFORM below PREPEND kw_)
   kw_add_archive(kw_${layer} SOURCES ${arg_SOURCES} LINK ${below} PRIVATE ${arg_PRIVATE})
-  kw_set_optimization(${layer})
   if(arg_SOURCES)
     set_property(GLOBAL APPEND PROPERTY KW_LAYER_OBJECTS $<TARGET_OBJECTS:kw_${layer}>)
     set_property(GLOBAL APPEND PROPERTY KW_LAYER_LIBRARIES ${arg_PRIVATE})
