@@ -108,11 +108,10 @@ void print_end(const tune::TuneReport& report, const Console& console) {
     }
   }
   if (cut > 0) {
-    console.warning(
-        fmt::format("--max-seconds ended {} of the searches; they know the best of what they "
-                    "tried, and an entry "
-                    "that the table had stays",
-                    cut));
+    console.warning(fmt::format(
+        "--max-seconds ended {} of the searches; each knows the best of what it tried, and entries "
+        "that the table had stay",
+        cut));
   }
   console.out << fmt::format(
       "{} of {} groups get a table entry, for {} the formula is as good, {} skipped; {} candidates "

@@ -113,6 +113,10 @@ class Group {
     if (tuning_.out_of_time()) cut_short_ = true;
     return cut_short_;
   }
+  // When time is out, nothing but the formula, which must be timed.
+  bool may_begin(const Contest& contest, const std::string& id) {
+    return id == id_of(contest.formula) || !out_of_time();
+  }
 
   std::vector<std::vector<Axis>> plan_stages() const {
     std::vector<Axis> all;
@@ -152,10 +156,9 @@ class Group {
 
   void run(Contest& contest, std::vector<Geometry> geometries) {
     std::vector<Trial*> fresh;
-    const bool late = out_of_time();
     for (Geometry& geometry : geometries) {
       std::string id = id_of(geometry);
-      if (late && id != id_of(contest.formula)) continue;
+      if (!may_begin(contest, id)) continue;
       const auto [entry, is_new] = contest.trials.try_emplace(id);
       if (!is_new) continue;
       Trial& trial = entry->second;
@@ -182,13 +185,12 @@ class Group {
   }
 
   // Compiles on every core; a failure shows again, with its message, when the trial is verified.
-  // All but the formula lose their runner when time runs out before their turn.
+  // Those that may not begin lose their runner.
   void prepare(const Contest& contest, const std::vector<Trial*>& trials) {
     std::atomic<std::size_t> next{0}, done{0};
-    const std::string formula = id_of(contest.formula);
     const auto work = [&] {
       for (std::size_t i = next++; i < trials.size(); i = next++) {
-        if (trials[i]->id != formula && out_of_time()) {
+        if (!may_begin(contest, trials[i]->id)) {
           trials[i]->runner = nullptr;
         } else {
           try {
@@ -225,7 +227,7 @@ class Group {
     std::unique_ptr<Verifier> verifier;
     int done = 0;
     for (Trial* trial : trials) {
-      if (trial->id != id_of(contest.formula) && out_of_time()) trial->runner = nullptr;
+      if (!may_begin(contest, trial->id)) trial->runner = nullptr;
       if (trial->runner == nullptr) continue;
       tuning_.say(fmt::format("{}: verified {} of {}", problem_text(contest.problem), done++,
                               trials.size()));

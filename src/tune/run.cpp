@@ -169,12 +169,11 @@ TuneReport run_tune(const TuneRequest& request, const suite::Platform& platform,
 
 std::vector<std::string> record(const GroupOutcome& outcome, Table& table) {
   if (!outcome.skipped.empty()) return {};
-  const bool known = std::any_of(table.entries.begin(), table.entries.end(),
-                                 [&](const Entry& e) { return e.same_key(outcome.entry); });
-  if (outcome.cut_short && known) return {};
+  const auto is_same = [&](const Entry& entry) { return entry.same_key(outcome.entry); };
+  if (outcome.cut_short && std::any_of(table.entries.begin(), table.entries.end(), is_same))
+    return {};
   std::vector<std::string> lost = replace_entry(table, outcome.entry);
-  const auto merged = std::find_if(table.entries.begin(), table.entries.end(),
-                                   [&](const Entry& e) { return e.same_key(outcome.entry); });
+  const auto merged = std::find_if(table.entries.begin(), table.entries.end(), is_same);
   // Buckets of a former entry stay, and need what they were measured with.
   if (outcome.formula && merged->buckets.size() == outcome.entry.buckets.size())
     table.entries.erase(merged);
