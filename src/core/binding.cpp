@@ -102,7 +102,7 @@ struct NotPrepared {
 Status Binding::call_slow(const void* args, Stream stream, const PreparedCall** staying) noexcept {
   try {
     check_call(contract(), selection_.variant, args);
-    DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
+    DevicePort& port = port_of(stream);
     require_device(port.hardware());
     Key key;
     if (inspect_call(contract(), args, port.hardware().index, key) == CallCheck::kKeyTooLong) {
@@ -186,7 +186,7 @@ FoundCall Binding::remember(std::unique_ptr<PreparedCall> call, const void* args
 }
 
 FoundCall Binding::prepare_call(const void* args, Stream stream, const Key& key, bool is_known) {
-  DevicePort& port = stream.port != nullptr ? *stream.port : context_.device();
+  DevicePort& port = port_of(stream);
   Problem problem = problem_from_args(contract(), selection_.variant, args);
   check(problem);
   if (!is_known) context_.state_->misses.fetch_add(1, std::memory_order_relaxed);

@@ -100,6 +100,10 @@ class Binding {
   const Contract& contract() const noexcept { return contract_; }
   const OperationBinding& selection() const noexcept { return selection_; }
   DevicePort& device() const noexcept { return device_; }
+  // Where a call on `stream` goes.
+  DevicePort& port_of(const Stream& stream) const noexcept {
+    return stream.port != nullptr ? *stream.port : device_;
+  }
   // The kind that the candidates were chosen for.
   DeviceKind device_kind() const noexcept { return device_kind_; }
 

@@ -15,7 +15,7 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
                   repr() + " was called with the Args of '" + contract.operation + "'");
   }
   const Range range("call", operation_, variant_);
-  DevicePort& port = stream.port != nullptr ? *stream.port : binding->device();
+  DevicePort& port = binding->port_of(stream);
   const Hardware& hardware = port.hardware();
   if (hardware.kind == binding->device_kind()) {
     Key key;

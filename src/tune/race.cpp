@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "kernelwright/base/error.hpp"
+#include "kernelwright/suite/statistics.hpp"
 #include "kernelwright/tune/verify.hpp"
 
 namespace kw::tune {
@@ -24,14 +25,6 @@ std::int64_t set_count(const suite::Case& spec, const suite::Platform& platform)
 std::int64_t calls_for(std::int64_t sets) {
   if (sets <= kSampleCalls) return (kSampleCalls + sets - 1) / sets * sets;
   return std::max(kSampleCalls, (sets + kFewRunners - 1) / kFewRunners);
-}
-
-// Without the bootstrap of suite::summarize, which would cost more than the samples.
-double median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  if (samples.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(samples.begin(), middle)) / 2;
 }
 
 }  // namespace
@@ -109,11 +102,12 @@ std::vector<Lap> Race::run(const std::vector<suite::TargetRunner*>& targets, con
     double fastest = 0;
     for (const Runner& runner : runners) {
       if (!runner.running) continue;
-      const double ns = median(runner.samples);
+      const double ns = suite::median_of(runner.samples);
       if (fastest == 0 || ns < fastest) fastest = ns;
     }
     for (Runner& runner : runners) {
-      if (runner.running && median(runner.samples) > factor * fastest) runner.running = false;
+      if (runner.running && suite::median_of(runner.samples) > factor * fastest)
+        runner.running = false;
     }
   };
   for (int round = 0; round < rule.rounds; ++round) {
@@ -134,7 +128,7 @@ std::vector<Lap> Race::run(const std::vector<suite::TargetRunner*>& targets, con
     Lap lap;
     lap.samples = static_cast<int>(runner.samples.size());
     lap.error = runner.error;
-    if (lap.samples > 0) lap.ns = median(runner.samples);
+    if (lap.samples > 0) lap.ns = suite::median_of(runner.samples);
     laps.push_back(std::move(lap));
   }
   return laps;

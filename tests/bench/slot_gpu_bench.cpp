@@ -3,7 +3,6 @@
 //   kw_slot_gpu_bench [ROUNDS]
 // Each layer takes turns with the raw launch of the same kernel. One line of JSON on standard
 // output: medians of the raw launch and of what the layer adds to it, in nanoseconds.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +28,7 @@
 #include "kernelwright/runtime/raw_launches.hpp"
 #include "kernelwright/runtime/stream.hpp"
 #include "kernelwright/suite/device_kernels.hpp"
+#include "kernelwright/suite/statistics.hpp"
 
 namespace kw {
 namespace {
@@ -43,11 +43,6 @@ struct Layer {
   std::unique_ptr<runtime::Graph> graph;
   std::vector<double> raw, added;  // nanoseconds a call
 };
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
 
 runtime::RawLaunches& raw_of(Layer& layer) {
   return dynamic_cast<runtime::RawLaunches&>(*layer.graph);
@@ -119,7 +114,8 @@ nlohmann::json measure(int rounds) {
   }
   nlohmann::json report{{"rounds", rounds}};
   for (const Layer& layer : layers) {
-    report[layer.name] = {{"raw_ns", median(layer.raw)}, {"added_ns", median(layer.added)}};
+    report[layer.name] = {{"raw_ns", suite::median_of(layer.raw)},
+                          {"added_ns", suite::median_of(layer.added)}};
   }
   return report;
 }
