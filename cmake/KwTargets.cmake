@@ -15,16 +15,32 @@ function(kw_add_archive target)
   endif()
 endfunction()
 
-# kw_add_layer(<layer> [BELOW <layer>...] [PRIVATE <third-party target>...]): archive kw_<layer> of the
-# current folder; what it holds also goes into libkw.so.
+# kw_set_cold(SOURCES <file>... [EXCEPT <name>...]): sources that no call goes through and that do not
+# loop over elements are compiled with -O1: 6:05 for `make demo` from nothing became 5:05.
+function(kw_set_cold)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;EXCEPT")
+  foreach(name IN LISTS arg_EXCEPT)
+    list(FILTER arg_SOURCES EXCLUDE REGEX "/${name}\\.cpp$")
+  endforeach()
+  if(NOT KW_SANITIZE)  # has its own level
+    set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
+# kw_add_layer(<layer> [BELOW <layer>...] [PRIVATE <third-party target>...] [SOURCES <file>...]
+#              [COLD [HOT <name>...]]): archive kw_<layer> of the current folder; what it holds also goes
+# into libkw.so. COLD: kw_set_cold, but for the sources HOT.
 function(kw_add_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BELOW;PRIVATE;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "BELOW;PRIVATE;SOURCES;HOT")
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
   set(below ${arg_BELOW})
   list(TRANSFORM below PREPEND kw_)
   kw_add_archive(kw_${layer} SOURCES ${arg_SOURCES} LINK ${below} PRIVATE ${arg_PRIVATE})
+  if(arg_COLD)
+    kw_set_cold(SOURCES ${arg_SOURCES} EXCEPT ${arg_HOT})
+  endif()
   if(arg_SOURCES)
     set_property(GLOBAL APPEND PROPERTY KW_LAYER_OBJECTS $<TARGET_OBJECTS:kw_${layer}>)
     set_property(GLOBAL APPEND PROPERTY KW_LAYER_LIBRARIES ${arg_PRIVATE})
