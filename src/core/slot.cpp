@@ -19,39 +19,22 @@ Status OpSlot::call(const Contract& contract, const void* args, Stream stream) n
   const Hardware& hardware = port.hardware();
   if (hardware.kind == binding->device_kind()) {
     Key key;
-    FoundCall found{find_recent(args, hardware.index), nullptr};
+    FoundCall found{recent_.find(args, hardware.index), nullptr};
     const bool is_recent = found.call != nullptr;
     if (!is_recent && inspect_call(contract, args, hardware.index, key) == CallCheck::kOk)
       found = binding->find_call(key);
     if (found.call != nullptr) {
       const Status status = binding->launch(*found.call, args, port, stream);
       if (status.code != StatusCode::kNotPrepared) {
-        if (!is_recent && found.stays()) remember(*found.call);
+        if (!is_recent && found.stays()) recent_.remember(*found.call);
         return status;
       }  // this stream lacks workspace, which the way below reserves
     }
   }
   const PreparedCall* staying = nullptr;
   const Status status = binding->call_slow(args, stream, &staying);
-  if (staying != nullptr) remember(*staying);
+  if (staying != nullptr) recent_.remember(*staying);
   return status;
-}
-
-const PreparedCall* OpSlot::find_recent(const void* args, int device_index) const noexcept {
-  for (const auto& entry : recent_) {
-    const PreparedCall* call = entry.load(std::memory_order_acquire);
-    if (call != nullptr && call->pattern.matches(args, device_index)) return call;
-  }
-  return nullptr;
-}
-
-void OpSlot::remember(const PreparedCall& call) noexcept {
-  if (!call.pattern.usable()) return;
-  for (const auto& entry : recent_) {
-    if (entry.load(std::memory_order_relaxed) == &call) return;
-  }
-  recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(
-      &call, std::memory_order_release);
 }
 
 std::string OpSlot::repr() const {
@@ -61,7 +44,7 @@ std::string OpSlot::repr() const {
 }
 
 void OpSlot::attach(Binding* binding) noexcept {
-  for (auto& entry : recent_) entry.store(nullptr, std::memory_order_release);
+  recent_.forget();
   binding_.store(binding, std::memory_order_release);
 }
 

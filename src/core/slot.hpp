@@ -5,7 +5,6 @@
 //     return kw_scale(kw::ops::scale::Args{.x = x, .y = y, .factor = 2});
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <initializer_list>
 #include <span>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernelwright/core/call_pattern.hpp"
 #include "kernelwright/core/context.hpp"
 
 namespace kw {
@@ -52,15 +52,10 @@ class OpSlot {
   friend class Context;
   friend class SlotSet;
   void attach(Binding* binding) noexcept;
-  const PreparedCall* find_recent(const void* args, int device_index) const noexcept;
-  void remember(const PreparedCall& call) noexcept;
 
   std::string_view operation_, variant_;
   std::atomic<Binding*> binding_{nullptr};
-  // The last four of this slot's calls that stay; entries belong to the binding and outlive the
-  // slot's use.
-  std::array<std::atomic<const PreparedCall*>, 4> recent_{};
-  std::atomic<unsigned> next_{0};
+  RecentCalls<PreparedCall> recent_;  // those that stay; the binding's, which outlives the slot's use
 };
 
 // The slots of one model instance.

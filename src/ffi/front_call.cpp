@@ -272,12 +272,9 @@ void FrontCall::read_scalar(Frame& frame, std::size_t index, const AnyView& argu
 }
 
 const FrontCall::Inference& FrontCall::infer(Frame& frame) {
-  for (const auto& entry : recent_) {
-    const Inference* known = entry.load(std::memory_order_acquire);
-    if (known != nullptr && known->wanted == frame.wanted &&
-        known->pattern.matches(frame.args, frame.device.index))
-      return *known;
-  }
+  const auto wants_the_same = [&](const Inference& known) { return known.wanted == frame.wanted; };
+  if (const Inference* known = recent_.find(frame.args, frame.device.index, wants_the_same))
+    return *known;
   Key key;
   if (inspect_call(contract_, frame.args, frame.device.index, key) != CallCheck::kOk) {
     return frame.scratch = inferred(frame);  // or the error that says what is wrong
@@ -295,10 +292,7 @@ const FrontCall::Inference& FrontCall::infer(Frame& frame) {
     found =
         inferences_.emplace(key, std::make_unique<const Inference>(std::move(made)))->second.get();
   }
-  if (found->pattern.usable()) {
-    recent_[next_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(
-        found, std::memory_order_release);
-  }
+  recent_.remember(*found);
   return *found;
 }
 

@@ -70,8 +70,7 @@ class FrontCall {
   OpSlot slot_;
   std::array<std::atomic<runtime::Device*>, kMaxDevices> devices_{};
 
-  std::array<std::atomic<const Inference*>, 4> recent_{};
-  std::atomic<unsigned> next_{0};
+  RecentCalls<Inference> recent_;
   std::mutex mutex_;  // guards inferences_
   struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept { return key.hash(); }
