@@ -61,16 +61,16 @@ struct Recipe {
   CfgPins pins;
 };
 
-// One validated call: an equal key needs no further check.
+// One validated call: an equal key needs no further check. What a hit reads lies first and together.
 struct PreparedCall {
-  Key key;
   CallPattern pattern;  // of a call that stays
-  const Plan* plan = nullptr;
-  WorkspaceSize workspace;
-  WorkspaceLayout layout;
   // From the plan, so that a hit follows no more pointers than it must.
   Status (*launch)(const void* plan, const void* args, const LaunchFrame&) noexcept = nullptr;
   const void* raw_plan = nullptr;
+  WorkspaceSize workspace;
+  WorkspaceLayout layout;
+  const Plan* plan = nullptr;
+  Key key;
 };
 
 // A prepared call, held for as long as it is launched.
