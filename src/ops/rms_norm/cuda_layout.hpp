@@ -19,7 +19,7 @@ struct RowTensor {
   long long* step = nullptr;  // between columns; null for a tensor that has none
 };
 
-// The same for several dimensions that lead, or for a row alone.
+// What lay_out_rows does where several dimensions lead, or none.
 template <std::size_t... kIndices>
 int join_rows(const std::array<RowTensor, sizeof...(kIndices)>& tensors, long long& rows,
               kit::RowMap& map, std::index_sequence<kIndices...>) {
