@@ -61,7 +61,8 @@ struct Recipe {
   CfgPins pins;
 };
 
-// One validated call: an equal key needs no further check. What a hit reads lies first and together.
+// One validated call: an equal key needs no further check. What a hit reads lies first and
+// together.
 struct PreparedCall {
   CallPattern pattern;  // of a call that stays
   // From the plan, so that a hit follows no more pointers than it must.

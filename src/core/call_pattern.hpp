@@ -67,7 +67,8 @@ class CallPattern {
   int device_index_ = -1;
 };
 
-// The last four of what is known of calls, each with its `pattern`; borrowed. Callable from any thread.
+// The last four of what is known of calls, each with its `pattern`; borrowed. Callable from any
+// thread.
 template <typename Known>
 class RecentCalls {
  public:

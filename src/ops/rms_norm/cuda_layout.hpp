@@ -45,9 +45,10 @@ int join_rows(const std::array<RowTensor, sizeof...(kIndices)>& tensors, long lo
   return leading;
 }
 
-// Fills in the arguments, whose strides are still 0, and returns how many dimensions lead. tensors[0]
-// is x; an absent tensor keeps strides 0, which join with anything. Written where the kernel reads
-// it: by way of an object of its own it took 59 ns to make the arguments of a launch, so 23.
+// Fills in the arguments, whose strides are still 0, and returns how many dimensions lead.
+// tensors[0] is x; an absent tensor keeps strides 0, which join with anything. Written where the
+// kernel reads it: by way of an object of its own it took 59 ns to make the arguments of a launch,
+// so 23.
 template <std::size_t kTensors>
 int lay_out_rows(const std::array<RowTensor, kTensors>& tensors, long long& rows,
                  kit::RowMap& map) {
@@ -71,10 +72,10 @@ int lay_out_rows(const std::array<RowTensor, kTensors>& tensors, long long& rows
 
 inline int lay_out(CudaForwardArgs& args, const TensorView& x, const TensorView& y,
                    const TensorView& rstd) {
-  return lay_out_rows(std::array<RowTensor, 3>{{{x, args.x_rows, &args.x_step},
-                                                {y, args.y_rows, &args.y_step},
-                                                {rstd, args.rstd_rows}}},
-                      args.rows, args.map);
+  return lay_out_rows(
+      std::array<RowTensor, 3>{
+          {{x, args.x_rows, &args.x_step}, {y, args.y_rows, &args.y_step}, {rstd, args.rstd_rows}}},
+      args.rows, args.map);
 }
 
 inline int lay_out(CudaBackwardArgs& args, const TensorView& x, const TensorView& dy,
