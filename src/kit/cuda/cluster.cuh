@@ -24,13 +24,17 @@ inline void cluster_arrive() {
 }
 inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-// Writes to the same variable of block `rank`. That block must have started: see cluster_arrive.
-inline void store_to_peer(float* variable, u32 rank, float value) {
-  asm volatile(
-      "{ .reg .b32 peer; mapa.shared::cluster.u32 peer, %0, %1; st.shared::cluster.f32 [peer], %2; "
-      "}" ::"r"(shared_address(variable)),
-      "r"(rank), "f"(value)
-      : "memory");
+// Where block `rank` has what this block has at `address` of shared memory. To be added to as it is:
+// of sums of pointers, ptxas of CUDA 13.0 once kept the upper half in place of the lower, and the
+// store was out of bounds (rms_norm on 64x4x8 threads, two rows each, tools/gpu/geometries.sh).
+inline u32 peer_address(u32 address, u32 rank) {
+  u32 peer;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(peer) : "r"(address), "r"(rank));
+  return peer;
+}
+// That block must have started: see cluster_arrive.
+inline void store_to_peer(u32 address, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
 
 }  // namespace kw::kit::cuda

@@ -45,11 +45,11 @@ inline void row_sum(float (&values)[kValues], float* slots) {
     if constexpr (kBlocks > 1) {
       // Lane b tells block b, which makes one exchange of it.
       if (lane < kBlocks) {
-        const int mine = static_cast<int>(cluster_rank()) * kWarps + warp;
+        const u32 mine = cluster_rank() * kWarps + static_cast<u32>(warp);
+        const u32 peer = peer_address(shared_address(slots) + 4 * mine, static_cast<u32>(lane));
 #pragma unroll
-        for (int i = 0; i < kValues; ++i) {
-          store_to_peer(slots + i * kSums + mine, static_cast<u32>(lane), values[i]);
-        }
+        for (int i = 0; i < kValues; ++i)
+          store_to_peer(peer + static_cast<u32>(4 * i * kSums), values[i]);
       }
       cluster_arrive();
       cluster_wait();
