@@ -24,9 +24,9 @@ inline void cluster_arrive() {
 }
 inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-// Where block `rank` has what this block has at `address` of shared memory. To be added to as it is:
-// of sums of pointers, ptxas of CUDA 13.0 once kept the upper half in place of the lower, and the
-// store was out of bounds (rms_norm on 64x4x8 threads, two rows each, tools/gpu/geometries.sh).
+// Where block `rank` has what this block has at `address` of shared memory. To be added to as it
+// is: of sums of pointers, ptxas of CUDA 13.0 once kept the upper half in place of the lower, and
+// the store was out of bounds (rms_norm on 64x4x8 threads, two rows each, tools/gpu/geometries.sh).
 inline u32 peer_address(u32 address, u32 rank) {
   u32 peer;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(peer) : "r"(address), "r"(rank));
