@@ -55,8 +55,8 @@ class OpSlot {
 
   std::string_view operation_, variant_;
   std::atomic<Binding*> binding_{nullptr};
-  RecentCalls<PreparedCall>
-      recent_;  // those that stay; the binding's, which outlives the slot's use
+  // Of those that stay; they are the binding's, which outlives the slot's use.
+  RecentCalls<PreparedCall> recent_;
 };
 
 // The slots of one model instance.
