@@ -45,18 +45,27 @@ struct PieceSum {
   }
 };
 
+// The same with fewer of them, for loops that have other work between two additions.
+struct PairSum {
+  Block part0, part1;
+
+  HWY_INLINE PairSum() : part0(zero_block()), part1(zero_block()) {}
+
+  HWY_INLINE Vec total() const {
+    return hn::Add(hn::Add(part0.a, part0.b), hn::Add(part1.a, part1.b));
+  }
+};
+
 template <Element kElement>
 HWY_INLINE void add_square(const Storage<kElement>* x, Block& sum) {
   const Block block = load<kElement>(x);
   sum = multiply_add(block, block, sum);
 }
 
-// The sum of squares of `count` adjacent elements, spread over the lanes. A piece of a long row:
-// its chains of f32 additions should stay short (1024 elements: 16 additions on AVX2).
+// sum += the squares of adjacent elements [i, count), i a multiple of kSumStep.
 template <Element kElement>
-HWY_INLINE Vec sum_of_squares(const Storage<kElement>* x, std::size_t count) {
-  PieceSum sum;
-  std::size_t i = 0;
+HWY_INLINE void add_squares(const Storage<kElement>* x, std::size_t i, std::size_t count,
+                            PieceSum& sum) {
   for (; i + kSumStep <= count; i += kSumStep) {
     add_square<kElement>(x + i, sum.part0);
     add_square<kElement>(x + i + kBlock, sum.part1);
@@ -68,6 +77,14 @@ HWY_INLINE Vec sum_of_squares(const Storage<kElement>* x, std::size_t count) {
     const Block block = load_first<kElement>(x + i, count - i);
     sum.part1 = multiply_add(block, block, sum.part1);
   }
+}
+
+// The sum of squares of `count` adjacent elements, spread over the lanes. A piece of a long row:
+// its chains of f32 additions should stay short (1024 elements: 16 additions on AVX2).
+template <Element kElement>
+HWY_INLINE Vec sum_of_squares(const Storage<kElement>* x, std::size_t count) {
+  PieceSum sum;
+  add_squares<kElement>(x, 0, count, sum);
   return sum.total();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block loads, stores, rounding and sums on every compiled target against scalar code.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -41,6 +42,18 @@ void copy(const Storage<kElement>* from, Storage<kElement>* to, std::size_t coun
                                 count - i);
 }
 
+// Whole blocks of f32 rounded to bf16, in the order of memory.
+void store_rounded(const float* from, std::uint16_t* to, std::size_t count, bool narrow) {
+  for (std::size_t i = 0; i + kBlock <= count; i += kBlock) {
+    const Block block = load<Element::kF32, Element::kBF16>(from + i);
+    if (narrow) {
+      store<Element::kBF16, Element::kBF16, false, Nans::kNarrow>(block, to + i);
+    } else {
+      store<Element::kBF16, Element::kBF16, false>(block, to + i);
+    }
+  }
+}
+
 template <Element kElement>
 float squares(const Storage<kElement>* x, std::size_t count) {
   LaneSums<4> sums;
@@ -66,6 +79,7 @@ struct Kernels {
                     std::size_t) = copy<Element::kBF16, Element::kBF16>;
   void (*copy_f16)(const std::uint16_t*, std::uint16_t*,
                    std::size_t) = copy<Element::kF16, Element::kF16>;
+  void (*store_bf16)(const float*, std::uint16_t*, std::size_t, bool) = store_rounded;
   float (*squares_f32)(const float*, std::size_t) = squares<Element::kF32>;
   float (*exact)(const float*, std::size_t) = exact_sum;
 };
@@ -115,6 +129,42 @@ TEST(Blocks, RoundingIsNearestEvenIncludingSubnormalsAndNans) {
         if (!std::isnan(value) || low == 0) {
           ASSERT_TRUE(same_or_nan(kernels.round_bf16(value, true), to_f32(to_bf16(value)))) << bits;
         }
+      }
+    }
+  });
+}
+
+// Stores pack two vectors at once: each value goes through an even and an odd lane.
+TEST(Blocks, StoredBf16IsRoundedInEvenAndInOddLanes) {
+  std::vector<float> values;
+  for (std::uint32_t high = 0; high < 0x10000; high += 7) {
+    for (const std::uint32_t low :
+         {0x0000U, 0x0001U, 0x1000U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
+      auto bits = high << 16 | low;
+      if (std::isnan(std::bit_cast<float>(bits))) bits |= 0x400000;  // results of arithmetic
+      values.push_back(std::bit_cast<float>(bits));
+    }
+  }
+  values.resize(values.size() / 64 * 64);  // whole blocks of any target
+  each_target([&](const auto& kernels) {
+    for (const bool narrow : {false, true}) {
+      std::vector<float> from = values;
+      if (narrow) {
+        for (float& value : from) {
+          if (std::isnan(value)) {
+            value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffff0000U);
+          }
+        }
+      }
+      for (int turn = 0; turn < 2; ++turn) {
+        std::vector<std::uint16_t> to(from.size());
+        kernels.store_bf16(from.data(), to.data(), from.size(), narrow);
+        for (std::size_t i = 0; i < from.size(); ++i) {
+          const auto got = std::bit_cast<std::uint32_t>(to_f32(bf16{to[i]}));
+          ASSERT_TRUE(same_or_nan(got, to_f32(to_bf16(from[i]))))
+              << i << " narrow " << narrow << " of " << std::bit_cast<std::uint32_t>(from[i]);
+        }
+        std::rotate(from.begin(), from.begin() + 1, from.end());
       }
     }
   });
