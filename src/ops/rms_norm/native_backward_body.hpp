@@ -30,14 +30,12 @@ HWY_INLINE void add_product(const Storage<kX>* dy, const Storage<kX>* x, const S
 template <Element kX, Element kW, bool kWeighted>
 HWY_INLINE Vec sum_of_products(const Storage<kX>* dy, const Storage<kX>* x,
                                const Storage<kW>* weight, Vec offset, std::size_t count) {
-  simd::PieceSum sum;
+  simd::PairSum sum;
   std::size_t i = 0;
-  for (; i + simd::kSumStep <= count; i += simd::kSumStep) {
-    const std::size_t i1 = i + kBlock, i2 = i1 + kBlock, i3 = i2 + kBlock;
+  for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
     add_product<kX, kW, kWeighted>(dy + i, x + i, weight + i, offset, sum.part0);
-    add_product<kX, kW, kWeighted>(dy + i1, x + i1, weight + i1, offset, sum.part1);
-    add_product<kX, kW, kWeighted>(dy + i2, x + i2, weight + i2, offset, sum.part2);
-    add_product<kX, kW, kWeighted>(dy + i3, x + i3, weight + i3, offset, sum.part3);
+    add_product<kX, kW, kWeighted>(dy + i + kBlock, x + i + kBlock, weight + i + kBlock, offset,
+                                   sum.part1);
   }
   for (; i + kBlock <= count; i += kBlock) {
     add_product<kX, kW, kWeighted>(dy + i, x + i, weight + i, offset, sum.part0);
@@ -51,17 +49,6 @@ HWY_INLINE Vec sum_of_products(const Storage<kX>* dy, const Storage<kX>* x,
   }
   return sum.total();
 }
-
-// The rows of one group within one tile of columns.
-template <Element kX>
-struct GroupTile {
-  const Storage<kX>* dy[kMaxBackwardGroup];
-  const Storage<kX>* x[kMaxBackwardGroup];
-  Storage<kX>* dx[kMaxBackwardGroup];
-  const Storage<kX>* dy_ahead[kMaxBackwardGroup];
-  const Storage<kX>* x_ahead[kMaxBackwardGroup];
-  std::int64_t rows;
-};
 
 // dx of one row in one block of columns, and its terms of dweight.
 template <bool kWeighted, bool kDx, bool kDw>
@@ -87,63 +74,73 @@ HWY_INLINE void add_to_partial(Block sum, float* value, float* error) {
   hn::StoreU(b.error, f32, error + simd::kLanes);
 }
 
-// Blocks of a row that are stored together: whole cache lines, because a line that is streamed in
-// halves with other rows between them leaves the store buffers half full (rows of 128 bf16 on AVX2:
-// 0.13 of the copy rate instead of 0.6).
-template <Element kX>
-inline constexpr std::size_t kBlocksPerStep = kBlock * sizeof(Storage<kX>) <= 64 ? 2 : 1;
-
-// All rows of the group in kBlocksPerStep blocks of columns from `i`.
-template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStream>
-HWY_INLINE void backward_step(const GroupTile<kX>& tile, const Storage<kW>* weight, Vec offset,
-                              const float* r, const float* c, std::size_t i, float* value,
-                              float* error) {
-  constexpr bool kTwo = kBlocksPerStep<kX> == 2;
-  const simd::F32 f32;
-  const std::size_t j = i + kBlock;
-  Block w0 = simd::zero_block(), w1 = w0, sum0 = w0, sum1 = w0;
-  if constexpr (kWeighted && kDx) {
-    w0 = simd::add(simd::load<kW, kX>(weight + i), offset);
-    if constexpr (kTwo) w1 = simd::add(simd::load<kW, kX>(weight + j), offset);
+// value, error += sums, which become zero, for `count` columns rounded up to a block.
+HWY_INLINE void empty_into_partial(float* sums, std::size_t count, float* value, float* error) {
+  for (std::size_t i = 0; i < count; i += kBlock) {
+    add_to_partial(simd::load<Element::kF32>(sums + i), value + i, error + i);
+    simd::store<Element::kF32>(simd::zero_block(), sums + i);
   }
-  for (std::int64_t g = 0; g < tile.rows; ++g) {
-    simd::prefetch<kX>(tile.dy_ahead[g] + i);
-    simd::prefetch<kX>(tile.x_ahead[g] + i);
-    if constexpr (kTwo && kBlock * sizeof(*tile.x[g]) == 64) {  // a block is a line
-      simd::prefetch<kX>(tile.dy_ahead[g] + j);
-      simd::prefetch<kX>(tile.x_ahead[g] + j);
-    }
-    const Vec scale = hn::Set(f32, r[g]), mean = hn::Set(f32, c[g]);
-    const Block dx0 = backward_row<kWeighted, kDx, kDw>(
-        simd::load<kX>(tile.dy[g] + i), simd::load<kX>(tile.x[g] + i), w0, scale, mean, sum0);
-    if constexpr (kDx) simd::store<kX, kX, kStream, kNans<kX, kW>>(dx0, tile.dx[g] + i);
-    if constexpr (kTwo) {
-      const Block dx1 = backward_row<kWeighted, kDx, kDw>(
-          simd::load<kX>(tile.dy[g] + j), simd::load<kX>(tile.x[g] + j), w1, scale, mean, sum1);
-      if constexpr (kDx) simd::store<kX, kX, kStream, kNans<kX, kW>>(dx1, tile.dx[g] + j);
-    }
-  }
-  if constexpr (kDw) add_to_partial(sum0, value + i, error + i);
-  if constexpr (kDw && kTwo) add_to_partial(sum1, value + j, error + j);
 }
 
-// The same for the first `count` columns of one block.
-template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw>
-HWY_INLINE void backward_first(const GroupTile<kX>& tile, const Storage<kW>* weight, Vec offset,
-                               const float* r, const float* c, std::size_t i, std::size_t count,
-                               float* value, float* error) {
-  const simd::F32 f32;
-  Block w = simd::zero_block(), sum = w;
-  if constexpr (kWeighted && kDx) {
-    w = simd::add(simd::load_first<kW, kX>(weight + i, count), offset);
-  }
-  for (std::int64_t g = 0; g < tile.rows; ++g) {
+// Adjacent elements of two rows: what the second pass over a row and the first one over the next
+// row read, and where the second one writes.
+template <Element kX, Element kW>
+struct BackwardPiece {
+  const Storage<kX>*dy, *x, *next_dy, *next_x;
+  const Storage<kW>* weight;
+  Storage<kX>* dx;
+  float* sums;  // terms of dweight, whole blocks
+};
+
+// dx and the terms of dweight of `count` elements, and meanwhile the sum of dy (offset + weight) x
+// of the next row in the order of sum_of_products.
+template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStream>
+HWY_INLINE Vec backward_piece(const BackwardPiece<kX, kW>& piece, std::size_t count, Vec offset,
+                              Vec scale, Vec mean) {
+  const BackwardPiece<kX, kW> at = piece;
+  simd::PairSum products;
+  const auto block = [&](std::size_t i, Block & part) HWY_ATTR __attribute__((always_inline)) {
+    simd::prefetch<kX>(at.next_dy + i + kAhead<kX>);
+    simd::prefetch<kX>(at.next_x + i + kAhead<kX>);
+    Block w = simd::zero_block(), sum = w;
+    if constexpr (kWeighted && kDx) w = simd::add(simd::load<kW, kX>(at.weight + i), offset);
+    if constexpr (kDw) sum = simd::load<Element::kF32>(at.sums + i);
     const Block dx = backward_row<kWeighted, kDx, kDw>(
-        simd::load_first<kX>(tile.dy[g] + i, count), simd::load_first<kX>(tile.x[g] + i, count), w,
-        hn::Set(f32, r[g]), hn::Set(f32, c[g]), sum);
-    if constexpr (kDx) simd::store_first<kX>(dx, tile.dx[g] + i, count);
+        simd::load<kX>(at.dy + i), simd::load<kX>(at.x + i), w, scale, mean, sum);
+    if constexpr (kDx) {
+      Block m = simd::load<kX>(at.next_dy + i);
+      if constexpr (kWeighted) m = simd::multiply(m, w);
+      part = simd::multiply_add(m, simd::load<kX>(at.next_x + i), part);
+    }
+    if constexpr (kDw) simd::store<Element::kF32>(sum, at.sums + i);
+    if constexpr (kDx) simd::store<kX, kX, kStream, kNans<kX, kW>>(dx, at.dx + i);
+  };
+  std::size_t i = 0;
+  for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
+    block(i, products.part0);
+    block(i + kBlock, products.part1);
   }
-  if constexpr (kDw) add_to_partial(sum, value + i, error + i);
+  for (; i + kBlock <= count; i += kBlock) block(i, products.part0);
+  if (i < count) {
+    const std::size_t rest = count - i;
+    Block w = simd::zero_block(), sum = w;
+    if constexpr (kWeighted && kDx) {
+      w = simd::add(simd::load_first<kW, kX>(at.weight + i, rest), offset);
+    }
+    if constexpr (kDw) sum = simd::load<Element::kF32>(at.sums + i);
+    const Block dx = backward_row<kWeighted, kDx, kDw>(simd::load_first<kX>(at.dy + i, rest),
+                                                       simd::load_first<kX>(at.x + i, rest), w,
+                                                       scale, mean, sum);
+    if constexpr (kDx) {
+      Block m = simd::load_first<kX>(at.next_dy + i, rest);
+      if constexpr (kWeighted) m = simd::multiply(m, w);
+      products.part1 =
+          simd::multiply_add(m, simd::load_first<kX>(at.next_x + i, rest), products.part1);
+      simd::store_first<kX>(dx, at.dx + i, rest);
+    }
+    if constexpr (kDw) simd::store<Element::kF32>(sum, at.sums + i);
+  }
+  return products.total();
 }
 
 // What the first pass over a narrow group leaves to the second one and to dweight.
@@ -252,7 +249,7 @@ void narrow_chunk(const BackwardPlan& plan, std::int64_t chunk) {
   const std::size_t padded = (hidden + kBlock - 1) / kBlock * kBlock;
   const std::int64_t dy_stride = plan.dy.layout.inner, x_stride = plan.x.layout.inner;
   const std::int64_t dx_stride = plan.dx.layout.inner;
-  float* value = kDw ? plan.partials + chunk * 2 * plan.width : nullptr;
+  float* value = kDw ? plan.chunk_partials(chunk) : nullptr;
   float* error = kDw ? value + plan.width : nullptr;
   if constexpr (kDw) {  // what reduce_columns reads
     std::fill_n(value, padded, 0.0F);
@@ -297,18 +294,14 @@ void narrow_chunk(const BackwardPlan& plan, std::int64_t chunk) {
       }
       g += step;
     }
-    if (kDw && ((first - begin) % kNarrowSumRows == kNarrowSumRows - kNarrowGroup ||
-                first + rows == end)) {
-      for (std::size_t i = 0; i < padded; i += kBlock) {
-        add_to_partial(simd::load<Element::kF32>(scratch.sums + i), value + i, error + i);
-        simd::store<Element::kF32>(simd::zero_block(), scratch.sums + i);
-      }
+    if (kDw && ((first - begin) % kSumRows == kSumRows - kNarrowGroup || first + rows == end)) {
+      empty_into_partial(scratch.sums, padded, value, error);
     }
     if constexpr (kDx) {
       scratch.products.totals(rows, c);
       for (std::int64_t g = 0; g < rows; ++g) {
         const float mean = c[g] * r[g] / static_cast<float>(plan.hidden);
-        const std::int64_t next = std::min(first + g + plan.ahead, plan.rows - 1);
+        const std::int64_t next = std::min(first + g + kNarrowGroup, plan.rows - 1);
         X* row = plan.dx.row<X>(first + g);
         narrow_gradient<kX, kW, kStream>(scratch, g, hidden, hn::Set(f32, r[g]), hn::Set(f32, mean),
                                          dx_stride == 1 ? row : dx_tile, plan.dy.row<X>(next),
@@ -320,109 +313,103 @@ void narrow_chunk(const BackwardPlan& plan, std::int64_t chunk) {
   if constexpr (kStream) simd::stream_fence();
 }
 
+// Rows of a chunk one after the other: the second pass over a row takes the first one over the next
+// along, so that memory has the same work all the time.
 template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStream>
-void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
-  if (plan.hidden <= kNarrowWidth) {
-    narrow_chunk<kX, kW, kWeighted, kDx, kDw, kStream>(plan, chunk);
-    return;
-  }
+void wide_chunk(const BackwardPlan& plan, std::int64_t chunk) {
   using X = Storage<kX>;
   using W = Storage<kW>;
-  alignas(64) X dy_tile[kMaxBackwardGroup][kTile];
-  alignas(64) X x_tile[kMaxBackwardGroup][kTile];
-  alignas(64) X dx_tile[kMaxBackwardGroup][kTile];
+  alignas(64) X dy_tile[2][kTile];
+  alignas(64) X x_tile[2][kTile];
+  alignas(64) X dx_tile[kTile];
   alignas(64) W weight_tile[kTile];
   alignas(64) float r[kMaxVector], c[kMaxVector];
-  simd::LaneSums<kMaxBackwardGroup> all_squares, all_products;
+  simd::LaneSums<4> lanes;
   const simd::F32 f32;
-  const Vec offset = hn::Set(f32, plan.offset);
+  const Vec offset = hn::Set(f32, plan.offset), zero = hn::Zero(f32);
   const auto* weight = static_cast<const W*>(plan.weight.data);
   const std::int64_t weight_stride = plan.weight.layout.inner;
   const std::int64_t dy_stride = plan.dy.layout.inner, x_stride = plan.x.layout.inner;
   const std::int64_t dx_stride = plan.dx.layout.inner;
-  float* value = kDw ? plan.partials + chunk * 2 * plan.width : nullptr;
+  const bool recompute = plan.rstd == nullptr;
+  float* value = kDw ? plan.chunk_partials(chunk) : nullptr;
   float* error = kDw ? value + plan.width : nullptr;
-  if constexpr (kDw) std::fill_n(value, 2 * plan.width, 0.0F);
+  float* sums = kDw ? error + plan.width : nullptr;
+  if constexpr (kDw) std::fill_n(value, 3 * plan.width, 0.0F);
 
-  const std::int64_t end = std::min(plan.rows, (chunk + 1) * plan.chunk_rows);
-  for (std::int64_t first = chunk * plan.chunk_rows; first < end; first += plan.group) {
-    GroupTile<kX> tile;
-    tile.rows = std::min<std::int64_t>(plan.group, end - first);
-    for (std::int64_t g = 0; g < tile.rows; ++g) {
-      const X* dy = plan.dy.row<X>(first + g);
-      const X* x = plan.x.row<X>(first + g);
-      simd::ExactSum squares = {hn::Zero(f32), hn::Zero(f32)}, products = squares;
-      for (std::int64_t start = 0; start < plan.hidden; start += kTile) {
-        const std::int64_t count = std::min(kTile, plan.hidden - start);
-        const X* x_part = adjacent(x, x_stride, start, count, x_tile[0]);
-        if (plan.rstd == nullptr) {
-          add_piece(simd::sum_of_squares<kX>(x_part, count), start, squares);
-        }
-        if constexpr (kDx) {
-          const X* dy_part = adjacent(dy, dy_stride, start, count, dy_tile[0]);
-          const W* w = weight_tile;
-          if constexpr (kWeighted) w = adjacent(weight, weight_stride, start, count, weight_tile);
-          add_piece(sum_of_products<kX, kW, kWeighted>(dy_part, x_part, w, offset, count), start,
-                    products);
-        }
-      }
-      if (plan.rstd == nullptr) all_squares.put(g, squares.total());
-      if constexpr (kDx) all_products.put(g, products.total());
-    }
-    if (plan.rstd == nullptr) {
-      all_squares.totals(tile.rows, r);
-      reciprocal_root_mean(r, tile.rows, plan.hidden, plan.eps);
+  simd::ExactSum squares = {zero, zero}, products = squares;  // of the first pass
+  const auto finish_first_pass = [&](std::int64_t row) HWY_ATTR {
+    if (recompute) {
+      lanes.put(0, squares.total());
+      lanes.totals(1, r);
+      reciprocal_root_mean(r, 1, plan.hidden, plan.eps);
     } else {
-      for (std::int64_t g = 0; g < tile.rows; ++g) r[g] = default_nan(plan.rstd[first + g]);
+      r[0] = default_nan(plan.rstd[row]);
     }
     if constexpr (kDx) {
-      all_products.totals(tile.rows, c);
-      for (std::int64_t g = 0; g < tile.rows; ++g) {
-        c[g] = c[g] * r[g] / static_cast<float>(plan.hidden);
-      }
+      lanes.put(0, products.total());
+      lanes.totals(1, c);
+      c[0] = c[0] * r[0] / static_cast<float>(plan.hidden);
     }
+    squares = products = {zero, zero};
+  };
+  const auto weight_part = [&](std::int64_t start, std::int64_t count) HWY_ATTR {
+    return kWeighted && kDx ? adjacent(weight, weight_stride, start, count, weight_tile) : nullptr;
+  };
 
-    for (std::int64_t start = 0; start < plan.hidden; start += plan.tile) {
-      const std::int64_t count = std::min(plan.tile, plan.hidden - start);
-      const W* w = weight_tile;
-      if constexpr (kWeighted && kDx) {
-        w = adjacent(weight, weight_stride, start, count, weight_tile);
-      }
-      for (std::int64_t g = 0; g < tile.rows; ++g) {
-        const X* dy = plan.dy.row<X>(first + g);
-        const X* x = plan.x.row<X>(first + g);
-        tile.dy[g] = adjacent(dy, dy_stride, start, count, dy_tile[g]);
-        tile.x[g] = adjacent(x, x_stride, start, count, x_tile[g]);
-        if constexpr (kDx) {
-          tile.dx[g] = dx_stride == 1 ? plan.dx.row<X>(first + g) + start : dx_tile[g];
-        }
-        const std::int64_t next = std::min(first + g + plan.ahead, plan.rows - 1);
-        tile.dy_ahead[g] = plan.dy.row<X>(next) + start;
-        tile.x_ahead[g] = plan.x.row<X>(next) + start;
-      }
-      float* tile_value = kDw ? value + start : nullptr;
-      float* tile_error = kDw ? error + start : nullptr;
-      std::int64_t i = 0;
-      constexpr std::int64_t kStep = kBlocksPerStep<kX> * kBlock;
-      for (; i + kStep <= count; i += kStep) {
-        backward_step<kX, kW, kWeighted, kDx, kDw, kStream>(tile, w, offset, r, c, i, tile_value,
-                                                            tile_error);
-      }
-      for (; i < count; i += kBlock) {
-        const auto rest = std::min<std::int64_t>(count - i, kBlock);
-        backward_first<kX, kW, kWeighted, kDx, kDw>(tile, w, offset, r, c, i, rest, tile_value,
-                                                    tile_error);
-      }
-      if constexpr (kDx) {
-        if (dx_stride == 1) continue;
-        for (std::int64_t g = 0; g < tile.rows; ++g) {
-          X* dx = plan.dx.row<X>(first + g) + start * dx_stride;
-          scatter(dx_tile[g], count, dx, dx_stride);
-        }
-      }
+  const std::int64_t begin = chunk * plan.chunk_rows;
+  const std::int64_t end = std::min(plan.rows, begin + plan.chunk_rows);
+  for (std::int64_t start = 0; start < plan.hidden; start += kTile) {
+    const std::int64_t count = std::min(kTile, plan.hidden - start);
+    const X* x = adjacent(plan.x.row<X>(begin), x_stride, start, count, x_tile[0]);
+    if (recompute) add_piece(simd::sum_of_squares<kX>(x, count), start, squares);
+    if constexpr (kDx) {
+      const X* dy = adjacent(plan.dy.row<X>(begin), dy_stride, start, count, dy_tile[0]);
+      const W* w = weight_part(start, count);
+      add_piece(sum_of_products<kX, kW, kWeighted>(dy, x, w, offset, count), start, products);
     }
   }
+  finish_first_pass(begin);
+
+  for (std::int64_t row = begin; row < end; ++row) {
+    const std::int64_t next = std::min(row + 1, end - 1);
+    const X *dy = plan.dy.row<X>(row), *x = plan.x.row<X>(row);
+    const X *next_dy = plan.dy.row<X>(next), *next_x = plan.x.row<X>(next);
+    X* dx = kDx ? plan.dx.row<X>(row) : nullptr;
+    const Vec scale = hn::Set(f32, r[0]), mean = kDx ? hn::Set(f32, c[0]) : zero;
+    for (std::int64_t start = 0; start < plan.hidden; start += kTile) {
+      const std::int64_t count = std::min(kTile, plan.hidden - start);
+      BackwardPiece<kX, kW> piece;
+      piece.dy = adjacent(dy, dy_stride, start, count, dy_tile[0]);
+      piece.x = adjacent(x, x_stride, start, count, x_tile[0]);
+      piece.next_dy = adjacent(next_dy, dy_stride, start, count, dy_tile[1]);
+      piece.next_x = adjacent(next_x, x_stride, start, count, x_tile[1]);
+      piece.weight = weight_part(start, count);
+      piece.dx = kDx && dx_stride == 1 ? dx + start : dx_tile;
+      piece.sums = kDw ? sums + start : nullptr;
+      const Vec part =
+          backward_piece<kX, kW, kWeighted, kDx, kDw, kStream>(piece, count, offset, scale, mean);
+      if constexpr (kDx) add_piece(part, start, products);
+      if (recompute) add_piece(simd::sum_of_squares<kX>(piece.next_x, count), start, squares);
+      // Pieces take turns, for memory rests meanwhile.
+      const bool full = (row - begin + start / kTile) % kSumRows == kSumRows - 1;
+      if (kDw && (full || row + 1 == end)) {
+        empty_into_partial(sums + start, count, value + start, error + start);
+      }
+      if (kDx && dx_stride != 1) scatter(dx_tile, count, dx + start * dx_stride, dx_stride);
+    }
+    finish_first_pass(next);
+  }
   if constexpr (kStream) simd::stream_fence();
+}
+
+template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStream>
+void backward_chunk(const BackwardPlan& plan, std::int64_t chunk) {
+  if (plan.hidden <= kNarrowWidth) {
+    narrow_chunk<kX, kW, kWeighted, kDx, kDw, kStream>(plan, chunk);
+  } else {
+    wide_chunk<kX, kW, kWeighted, kDx, kDw, kStream>(plan, chunk);
+  }
 }
 
 // dweight of columns [begin, end), begin a multiple of kTile, from the partial sums of all chunks.
@@ -435,7 +422,7 @@ void reduce_columns(const BackwardPlan& plan, std::int64_t begin, std::int64_t e
     const std::size_t count = std::min<std::int64_t>(kBlock, end - column);
     simd::ExactSum a = {hn::Zero(f32), hn::Zero(f32)}, b = a;
     for (std::int64_t chunk = 0; chunk < plan.chunks; ++chunk) {
-      const float* value = plan.partials + chunk * 2 * plan.width + column;
+      const float* value = plan.chunk_partials(chunk) + column;
       const float* error = value + plan.width;
       a.add(hn::LoadU(f32, value));
       b.add(hn::LoadU(f32, value + simd::kLanes));

@@ -31,10 +31,10 @@ struct Selection {
 
 struct UseForward {
   Variant variant;
-  bool stream;
+  RowsMode mode;
   template <Element kX, Element kW>
   ForwardRows run() const {
-    return stream ? select_forward<kX, kW, true>(variant) : select_forward<kX, kW, false>(variant);
+    return select_forward<kX, kW>(variant, mode);
   }
 };
 
@@ -53,8 +53,8 @@ struct UseReduce {
   }
 };
 
-inline ForwardRows forward_kernel(Element x, Element weight, Variant variant, bool stream) {
-  return Selection{x, weight}.visit(UseForward{variant, stream});
+inline ForwardRows forward_kernel(Element x, Element weight, Variant variant, RowsMode mode) {
+  return Selection{x, weight}.visit(UseForward{variant, mode});
 }
 inline BackwardRows backward_kernel(Element x, Element weight, bool weighted, bool dx, bool dw,
                                     bool stream) {

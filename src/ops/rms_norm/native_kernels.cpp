@@ -25,15 +25,12 @@ using kit::element_of;
 // Below this much traffic per thread a team costs more than it saves: a fork and join took 0.7 us
 // on idle cores, in which one core moves about 10 kB of cached rows.
 constexpr std::int64_t kBytesPerThread = 64 << 10;
-// Traffic of one item of parallel_for in the forward.
-constexpr std::int64_t kItemBytes = 256 << 10;
+// Traffic of one item of parallel_for in the forward, at least and at most: an item reads its first
+// rows without writing meanwhile, and the last one of a call leaves threads without work.
+constexpr std::int64_t kMinItemBytes = 256 << 10, kMaxItemBytes = 4 << 20;
+constexpr std::int64_t kItemsPerThread = 16;
 // Rows that are reduced together in the forward: as many as fit in a quarter of L1.
 constexpr std::int64_t kForwardGroupBytes = 8 << 10;
-// x and dy of the rows that share one pass over dweight: they must stay in L2 between passes.
-constexpr std::int64_t kBackwardGroupBytes = 128 << 10;
-// Longer rows are not fetched ahead: they would push out the row at work. Fetching the next row in
-// the second pass raises a two-pass copy from 0.77 to 0.95 of the copy rate.
-constexpr std::int64_t kPrefetchRowBytes = 64 << 10;
 
 constexpr std::int64_t kMaxChunks = 64;
 constexpr std::int64_t kMinChunkRows = 32;
@@ -77,31 +74,35 @@ void forward(Isa isa, const ForwardCall& call) noexcept {
   if (weighted) plan.weight = rows_of(call.weight);
   plan.rstd = static_cast<float*>(call.rstd.data);
   plan.eps = default_nan(call.eps);
-  const bool in_place = plan.in_place();
-  plan.tile = in_place ? plan.hidden : kTile;
+  const bool in_place =
+      plan.x.layout.inner == 1 && plan.y.layout.inner == 1 && plan.weight.layout.inner == 1;
 
   const auto size = static_cast<std::int64_t>(dtype_bytes(call.x.dtype));
   const std::int64_t row_bytes = plan.hidden * size;
   const std::int64_t bytes = 2 * plan.rows * row_bytes;
   plan.group = largest_group(kMaxForwardGroup, kForwardGroupBytes, row_bytes);
-  plan.ahead = in_place && row_bytes <= kPrefetchRowBytes ? plan.group : 0;
-  const bool stream = in_place && exceeds_cache(bytes);
+  const RowsMode mode = !in_place              ? RowsMode::kStrided
+                        : exceeds_cache(bytes) ? RowsMode::kStreamed
+                                               : RowsMode::kCached;
 
   const Element x = element_of(call.x.dtype);
   const Element weight = weighted ? element_of(call.weight.dtype) : x;
   const ForwardRows kernel = isa == Isa::kAvx512
-                                 ? N_AVX3::forward_kernel(x, weight, call.variant, stream)
-                                 : N_AVX2::forward_kernel(x, weight, call.variant, stream);
+                                 ? N_AVX3::forward_kernel(x, weight, call.variant, mode)
+                                 : N_AVX2::forward_kernel(x, weight, call.variant, mode);
+  const int threads = team(call.threads, bytes);
+  const std::int64_t item_bytes =
+      std::clamp(bytes / (threads * kItemsPerThread), kMinItemBytes, kMaxItemBytes);
   const std::int64_t item =
-      divide_up(std::max<std::int64_t>(kItemBytes / (2 * row_bytes), 1), plan.group) * plan.group;
-  kit::cpu::parallel_for(
-      team(call.threads, bytes), divide_up(plan.rows, item),
-      [&](std::int64_t i) { kernel(plan, i * item, std::min(plan.rows, (i + 1) * item)); });
+      divide_up(std::max<std::int64_t>(item_bytes / (2 * row_bytes), 1), plan.group) * plan.group;
+  kit::cpu::parallel_for(threads, divide_up(plan.rows, item), [&](std::int64_t i) {
+    kernel(plan, i * item, std::min(plan.rows, (i + 1) * item));
+  });
 }
 
 std::int64_t backward_workspace_bytes(std::int64_t rows, std::int64_t hidden) noexcept {
   const std::int64_t chunks = std::min(divide_up(rows, kMinChunkRows), kMaxChunks);
-  return chunks * 2 * padded(hidden) * static_cast<std::int64_t>(sizeof(float));
+  return chunks * 3 * padded(hidden) * static_cast<std::int64_t>(sizeof(float));
 }
 
 void backward(Isa isa, const BackwardCall& call) noexcept {
@@ -124,18 +125,10 @@ void backward(Isa isa, const BackwardCall& call) noexcept {
   plan.offset = call.variant == Variant::kQwen3_5 ? 1.0F : -0.0F;
   const bool in_place = plan.x.layout.inner == 1 && plan.dy.layout.inner == 1 &&
                         plan.dx.layout.inner == 1 && plan.weight.layout.inner == 1;
-  plan.tile = in_place ? plan.hidden : kTile;
 
   const auto size = static_cast<std::int64_t>(dtype_bytes(call.x.dtype));
-  const std::int64_t row_bytes = plan.hidden * size;
-  const std::int64_t bytes = 3 * plan.rows * row_bytes;
-  plan.group = plan.hidden <= kNarrowWidth
-                   ? kNarrowGroup
-                   : largest_group(kMaxBackwardGroup, kBackwardGroupBytes, 2 * row_bytes);
-  plan.ahead = in_place && row_bytes <= kPrefetchRowBytes ? plan.group : 0;
-  plan.chunk_rows =
-      std::max(kMinChunkRows,
-               divide_up(divide_up(plan.rows, kMaxChunks), kMaxBackwardGroup) * kMaxBackwardGroup);
+  const std::int64_t bytes = 3 * plan.rows * plan.hidden * size;
+  plan.chunk_rows = std::max(kMinChunkRows, divide_up(plan.rows, kMaxChunks));
   plan.chunks = divide_up(plan.rows, plan.chunk_rows);
   // Blocks start at column 0, so stores are aligned only if every row is.
   bool aligned = reinterpret_cast<std::uintptr_t>(call.dx.data) % 64 == 0;

@@ -22,9 +22,10 @@ inline constexpr std::int64_t kTile = 1024;
 // copy rate in pairs, 0.77 by 16, 0.79 by 32, 0.74 by 64.
 inline constexpr int kMaxForwardGroup = 32;
 
-// Most rows that share one pass over dweight. Rows of 128 and of 4096 bf16 ran at
-// 0.55-0.62 of the copy rate with 1 row, 0.70-0.78 with 2 or 4, 0.55-0.61 with 16.
-inline constexpr int kMaxBackwardGroup = 4;
+// Bytes between what the first pass over a row reads and the lines it fetches meanwhile. On a copy
+// of 32 GB/s, forward and backward of 4096: without 0.72 and 0.70 of the copy rate, with 1024
+// bytes 0.92 and 0.90 (f32 0.89, 0.90), 2048 0.98 and 0.91 (1.00, 1.02), 4096 0.98 and 0.88.
+inline constexpr std::int64_t kAheadBytes = 2048;
 
 // Room for the scalars of a group in whole vectors of any target.
 inline constexpr int kMaxVector = 16;
@@ -34,7 +35,7 @@ inline constexpr int kMaxVector = 16;
 inline constexpr std::int64_t kNarrowWidth = 256;
 inline constexpr int kNarrowGroup = 8;
 // Rows whose terms of dweight are added in plain f32 before they enter the exact sum.
-inline constexpr int kNarrowSumRows = 16;
+inline constexpr int kSumRows = 16;
 
 // A tensor of rows. Outputs are written through `data` too.
 struct Rows {
@@ -47,37 +48,29 @@ struct Rows {
   }
 };
 
+// How rows are read and written: element by element, or adjacent ones in whole vectors, with
+// stores that pass the caches by where those would not keep them.
+enum class RowsMode { kStrided, kCached, kStreamed };
+
 struct ForwardPlan {
   Rows x, y, weight;
   float* rstd = nullptr;
   std::int64_t rows = 0, hidden = 0;
-  std::int64_t tile = 0;  // hidden where every row is adjacent, else kTile
   float eps = 0;
   int group = 1;
-  int ahead = 0;  // rows between a row at work and the one whose lines are fetched meanwhile
-
-  // The elements of every row are adjacent.
-  bool in_place() const {
-    return x.layout.inner == 1 && y.layout.inner == 1 && weight.layout.inner == 1;
-  }
-  // Rows of at most one tile, in place, each tensor at one pitch.
-  bool is_short() const {
-    return hidden <= kTile && in_place() && x.layout.dims <= 1 && y.layout.dims <= 1;
-  }
 };
 
 struct BackwardPlan {
   Rows dy, x, weight, dx;
   const float* rstd = nullptr;
   Rows dweight;
-  float* partials = nullptr;  // [chunks][value, error][width]
+  float* partials = nullptr;  // [chunks][value, error, sums][width]
   std::int64_t rows = 0, hidden = 0;
-  std::int64_t tile = 0;
   std::int64_t chunk_rows = 0, chunks = 0, width = 0;
   float eps = 0;
   float offset = 0;  // added to the weight
-  int group = 1;
-  int ahead = 0;  // rows between a row at work and the one whose lines are fetched meanwhile
+
+  float* chunk_partials(std::int64_t chunk) const { return partials + chunk * 3 * width; }
 };
 
 using ForwardRows = void (*)(const ForwardPlan& plan, std::int64_t begin, std::int64_t end);

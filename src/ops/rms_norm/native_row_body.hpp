@@ -7,6 +7,8 @@
 #define KW_OPS_RMS_NORM_NATIVE_ROW_BODY
 #endif
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernelwright/kit/cpu/blocks-inl.hpp"
@@ -25,12 +27,16 @@ using simd::Block;
 using simd::kBlock;
 using simd::Vec;
 
-static_assert(kMaxForwardGroup % simd::kLanes == 0 && kMaxBackwardGroup <= kMaxVector);
+static_assert(kMaxForwardGroup % simd::kLanes == 0 && kNarrowGroup <= kMaxVector);
 
 // Every NaN of a result comes from an operand or is the default one. The host makes NaNs of eps and
 // rstd default ones, so that only an f32 weight can bring a payload that bf16 does not have.
 template <Element kX, Element kW>
 inline constexpr simd::Nans kNans = kW == kX ? simd::Nans::kNarrow : simd::Nans::kAny;
+
+// Elements between what a first pass reads and the lines it fetches meanwhile.
+template <Element kX>
+inline constexpr std::size_t kAhead = kAheadBytes / sizeof(Storage<kX>);
 
 // values[i] = 1 / sqrt(values[i] / hidden + eps) for `count` rows, rounded up to a vector: the
 // square roots and divisions of a group overlap. What the quotient, the sum, the root and its
@@ -63,6 +69,17 @@ HWY_INLINE void add_piece(Vec piece, std::int64_t start, simd::ExactSum& sum) {
   } else {
     sum.add(piece);
   }
+}
+
+// The squares of a row of adjacent elements, spread over the lanes.
+template <Element kX>
+HWY_INLINE Vec row_squares(const Storage<kX>* x, std::size_t hidden) {
+  simd::ExactSum squares = {hn::Zero(simd::F32()), hn::Zero(simd::F32())};
+  for (std::size_t start = 0; start < hidden; start += kTile) {
+    const std::size_t count = std::min<std::size_t>(kTile, hidden - start);
+    add_piece(simd::sum_of_squares<kX>(x + start, count), start, squares);
+  }
+  return squares.total();
 }
 
 }  // namespace kw::ops::rms_norm::native::HWY_NAMESPACE
