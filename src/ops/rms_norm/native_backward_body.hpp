@@ -30,15 +30,16 @@ HWY_INLINE void add_product(const Storage<kX>* dy, const Storage<kX>* x, const S
 template <Element kX, Element kW, bool kWeighted>
 HWY_INLINE Vec sum_of_products(const Storage<kX>* dy, const Storage<kX>* x,
                                const Storage<kW>* weight, Vec offset, std::size_t count) {
-  simd::PairSum sum;
+  simd::PieceSum sum;
   std::size_t i = 0;
-  for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
+  for (; i + simd::kSumStep <= count; i += simd::kSumStep) {
     add_product<kX, kW, kWeighted>(dy + i, x + i, weight + i, offset, sum.part0);
     add_product<kX, kW, kWeighted>(dy + i + kBlock, x + i + kBlock, weight + i + kBlock, offset,
                                    sum.part1);
   }
-  for (; i + kBlock <= count; i += kBlock) {
+  if (i + kBlock <= count) {
     add_product<kX, kW, kWeighted>(dy + i, x + i, weight + i, offset, sum.part0);
+    i += kBlock;
   }
   if (i < count) {
     Block m = simd::load_first<kX>(dy + i, count - i);
@@ -98,7 +99,7 @@ template <Element kX, Element kW, bool kWeighted, bool kDx, bool kDw, bool kStre
 HWY_INLINE Vec backward_piece(const BackwardPiece<kX, kW>& piece, std::size_t count, Vec offset,
                               Vec scale, Vec mean) {
   const BackwardPiece<kX, kW> at = piece;
-  simd::PairSum products;
+  simd::PieceSum products;
   const auto block = [&](std::size_t i, Block & part) HWY_ATTR __attribute__((always_inline)) {
     simd::prefetch<kX>(at.next_dy + i + kAhead<kX>);
     simd::prefetch<kX>(at.next_x + i + kAhead<kX>);
@@ -116,11 +117,14 @@ HWY_INLINE Vec backward_piece(const BackwardPiece<kX, kW>& piece, std::size_t co
     if constexpr (kDx) simd::store<kX, kX, kStream, kNans<kX, kW>>(dx, at.dx + i);
   };
   std::size_t i = 0;
-  for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
+  for (; i + simd::kSumStep <= count; i += simd::kSumStep) {
     block(i, products.part0);
     block(i + kBlock, products.part1);
   }
-  for (; i + kBlock <= count; i += kBlock) block(i, products.part0);
+  if (i + kBlock <= count) {
+    block(i, products.part0);
+    i += kBlock;
+  }
   if (i < count) {
     const std::size_t rest = count - i;
     Block w = simd::zero_block(), sum = w;

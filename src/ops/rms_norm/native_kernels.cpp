@@ -51,12 +51,21 @@ int team(int threads, std::int64_t bytes) {
 }
 
 // Whether outputs bypass the caches: they would not survive there until they are read.
-bool exceeds_cache(std::int64_t bytes) { return bytes > kit::cpu::last_level_cache_bytes() / 2; }
+bool exceeds_cache(std::int64_t bytes) { return bytes > kit::cpu::cache_share_bytes() / 2; }
 
 // Of at most `group` rows, a power of two of them that fit into `bytes`.
 int largest_group(int group, std::int64_t bytes, std::int64_t row_bytes) {
   while (group > 1 && group * row_bytes > bytes) group /= 2;
   return group;
+}
+
+// Every row starts at a cache line, which is a vector of any target.
+bool aligned(const Rows& rows, std::int64_t element_bytes) {
+  bool result = reinterpret_cast<std::uintptr_t>(rows.data) % 64 == 0;
+  for (int d = 0; d < rows.layout.dims; ++d) {
+    result = result && rows.layout.strides[d] * element_bytes % 64 == 0;
+  }
+  return result;
 }
 
 }  // namespace
@@ -81,6 +90,7 @@ void forward(Isa isa, const ForwardCall& call) noexcept {
   const std::int64_t row_bytes = plan.hidden * size;
   const std::int64_t bytes = 2 * plan.rows * row_bytes;
   plan.group = largest_group(kMaxForwardGroup, kForwardGroupBytes, row_bytes);
+  plan.aligned = aligned(plan.y, size);
   const RowsMode mode = !in_place              ? RowsMode::kStrided
                         : exceeds_cache(bytes) ? RowsMode::kStreamed
                                                : RowsMode::kCached;
@@ -131,11 +141,7 @@ void backward(Isa isa, const BackwardCall& call) noexcept {
   plan.chunk_rows = std::max(kMinChunkRows, divide_up(plan.rows, kMaxChunks));
   plan.chunks = divide_up(plan.rows, plan.chunk_rows);
   // Blocks start at column 0, so stores are aligned only if every row is.
-  bool aligned = reinterpret_cast<std::uintptr_t>(call.dx.data) % 64 == 0;
-  for (int d = 0; d < plan.dx.layout.dims; ++d) {
-    aligned = aligned && plan.dx.layout.strides[d] * size % 64 == 0;
-  }
-  const bool stream = dx && in_place && aligned && exceeds_cache(bytes);
+  const bool stream = dx && in_place && aligned(plan.dx, size) && exceeds_cache(bytes);
 
   const Element x = element_of(call.x.dtype);
   const Element weight = weighted ? element_of(call.weight.dtype) : x;

@@ -37,6 +37,8 @@ inline constexpr simd::Nans kNans = kW == kX ? simd::Nans::kNarrow : simd::Nans:
 // Elements between what a first pass reads and the lines it fetches meanwhile.
 template <Element kX>
 inline constexpr std::size_t kAhead = kAheadBytes / sizeof(Storage<kX>);
+template <Element kX>
+inline constexpr std::size_t kNarrowAhead = kNarrowAheadBytes / sizeof(Storage<kX>);
 
 // values[i] = 1 / sqrt(values[i] / hidden + eps) for `count` rows, rounded up to a vector: the
 // square roots and divisions of a group overlap. What the quotient, the sum, the root and its
