@@ -57,15 +57,15 @@ void NativeBits::check_layouts(const Case& c, std::int64_t hidden) const {
   }
 }
 
-// Widths: narrow, within one tile, a whole one, more than one.
+// Widths: narrow, narrow in whole blocks, within one tile, a whole one, more than one.
 TEST_P(NativeBits, StridesAndAlignmentDoNotChangeBits) {
-  for (const std::int64_t hidden : {60, 1024, 1100}) {
+  for (const std::int64_t hidden : {60, 96, 1024, 1100}) {
     for (const Case& c : all_cases()) check_layouts(c, hidden);
   }
 }
 
 // The larger sizes exceed most last-level caches, so that stores bypass them; odd rows misalign
-// them.
+// them. 160 columns are an odd number of blocks.
 TEST_P(NativeBits, BitsDoNotDependOnThreadsOrBatch) {
   const Case narrow{DType::kBF16, DType::kBF16, Variant::kStandard};
   const Case wide{DType::kF32, DType::kF32, Variant::kFp32};
@@ -73,8 +73,9 @@ TEST_P(NativeBits, BitsDoNotDependOnThreadsOrBatch) {
     Case c;
     std::int64_t rows, hidden;
   };
-  for (const auto& [c, rows, hidden] : {Size{wide, 1000, 136}, Size{narrow, 77, 4096},
-                                        Size{narrow, 12000, 1024}, Size{narrow, 90001, 129}}) {
+  for (const auto& [c, rows, hidden] :
+       {Size{wide, 1000, 136}, Size{narrow, 77, 4096}, Size{narrow, 12000, 1024},
+        Size{narrow, 90001, 129}, Size{narrow, 90001, 160}}) {
     SCOPED_TRACE(text(c, rows, hidden));
     Operands o(c, rows, hidden);
     const auto bytes = [](const Tensor& t) {  // of a contiguous tensor
