@@ -126,16 +126,49 @@ HWY_INLINE Vec forward_row(const Storage<kX>* x, const Storage<kW>* weight, floa
   return squares.total();
 }
 
-// Rows of adjacent elements. Memory has the same work all the time: the second pass over a group
-// takes the first one over the next group along.
+// The same for a short row of whole blocks that is stored from a block's boundary, `weight` being
+// the effective one in blocks of x's order: the loop has no other lengths to ask for. Rows of 128
+// bf16 in the caches take 21 ns instead of 24.
 template <Element kX, Element kW, Variant kVariant, bool kStream>
-void forward_wide_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end) {
+HWY_INLINE Vec forward_narrow_row(const Storage<kX>* x, const float* weight, float scale,
+                                  std::size_t hidden, Storage<kX>* y, const Storage<kX>* next) {
+  const Vec r = scale_of<kX, kVariant>(scale);
+  if (next == nullptr) next = x;  // the last group: squares that nobody asks for
+  simd::PieceSum squares;
+  const auto both = [&](std::size_t i, Block & part) HWY_ATTR __attribute__((always_inline)) {
+    simd::prefetch<kX>(next + i + kNarrowAhead<kX>);
+    Block w = simd::zero_block();
+    if constexpr (kVariant != Variant::kUnweighted) w = simd::load<Element::kF32>(weight + i);
+    const Block value = normalized<kX, kVariant>(simd::load<kX>(x + i), r, w);
+    simd::store<kX, kX, kStream, kNans<kX, kW>>(value, y + i);
+    simd::add_square<kX>(next + i, part);
+  };
+  std::size_t i = 0;
+  for (; i + simd::kSumStep <= hidden; i += simd::kSumStep) {
+    both(i, squares.part0);
+    both(i + kBlock, squares.part1);
+  }
+  if (i < hidden) both(i, squares.part0);
+  return squares.total();
+}
+
+// Rows of adjacent elements, kNarrow: forward_narrow_row takes them. Memory has the same work all
+// the time: the second pass over a group takes the first one over the next group along.
+template <Element kX, Element kW, Variant kVariant, bool kStream, bool kNarrow>
+void forward_adjacent_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end) {
   using X = Storage<kX>;
   alignas(64) float scale[kMaxForwardGroup];
+  alignas(64) float narrow_weight[kNarrow ? kNarrowWidth : 1];
   simd::LaneSums<kMaxForwardGroup> sums;
   const auto* weight = static_cast<const Storage<kW>*>(plan.weight.data);
   const std::int64_t most = plan.group;
   const auto hidden = static_cast<std::size_t>(plan.hidden);
+  if constexpr (kNarrow && kVariant != Variant::kUnweighted) {
+    for (std::size_t i = 0; i < hidden; i += kBlock) {
+      const Block w = weight_block<kX, kW, kVariant>(weight + i, kBlock);
+      simd::store<Element::kF32>(w, narrow_weight + i);
+    }
+  }
 
   for (std::int64_t g = 0; g < std::min(most, end - begin); ++g) {
     sums.put(g, row_squares<kX>(plan.x.row<X>(begin + g), hidden));
@@ -145,62 +178,17 @@ void forward_wide_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t
     sums.totals(group, scale);
     reciprocal_root_mean(scale, group, plan.hidden, plan.eps);
     if (plan.rstd != nullptr) std::copy_n(scale, group, plan.rstd + first);
-    for (std::int64_t row = first; row < first + group; ++row) {
-      const X* next = row + most < end ? plan.x.row<X>(row + most) : nullptr;
-      sums.put(row - first, forward_row<kX, kW, kVariant, kStream>(plan.x.row<X>(row), weight,
-                                                                   scale[row - first], hidden,
-                                                                   plan.y.row<X>(row), next));
-    }
-  }
-  if constexpr (kStream) simd::stream_fence();
-}
-
-// The same for short rows of whole blocks, each stored from a block's boundary: the loop has no
-// other lengths to ask for, and the weight is converted once. Rows of 128 bf16 in the caches take
-// 21 ns instead of 24.
-template <Element kX, Element kW, Variant kVariant, bool kStream>
-void forward_narrow_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end) {
-  using X = Storage<kX>;
-  constexpr std::int64_t kRows = kMaxForwardGroup;
-  alignas(64) float scale[kRows];
-  alignas(64) float weight[kNarrowWidth];  // of the variant, in blocks of x's order
-  simd::LaneSums<kRows> sums;
-  const auto hidden = static_cast<std::size_t>(plan.hidden);
-  if constexpr (kVariant != Variant::kUnweighted) {
-    const auto* from = static_cast<const Storage<kW>*>(plan.weight.data);
-    for (std::size_t i = 0; i < hidden; i += kBlock) {
-      simd::store<Element::kF32>(effective<kVariant>(simd::load<kW, kX>(from + i)), weight + i);
-    }
-  }
-  for (std::int64_t g = 0; g < std::min(kRows, end - begin); ++g) {
-    sums.put(g, simd::sum_of_squares<kX>(plan.x.row<X>(begin + g), hidden));
-  }
-  for (std::int64_t first = begin; first < end; first += kRows) {
-    const std::int64_t group = std::min(kRows, end - first);
-    sums.totals(group, scale);
-    reciprocal_root_mean(scale, group, plan.hidden, plan.eps);
-    if (plan.rstd != nullptr) std::copy_n(scale, group, plan.rstd + first);
     for (std::int64_t g = 0; g < group; ++g) {
-      const X* x = plan.x.row<X>(first + g);
-      const X* next = plan.x.row<X>(std::min(first + g + kRows, end - 1));
-      X* y = plan.y.row<X>(first + g);
-      const Vec r = scale_of<kX, kVariant>(scale[g]);
-      simd::PieceSum squares;
-      const auto both = [&](std::size_t i, Block & part) HWY_ATTR __attribute__((always_inline)) {
-        simd::prefetch<kX>(next + i + kNarrowAhead<kX>);
-        Block w = simd::zero_block();
-        if constexpr (kVariant != Variant::kUnweighted) w = simd::load<Element::kF32>(weight + i);
-        const Block value = normalized<kX, kVariant>(simd::load<kX>(x + i), r, w);
-        simd::store<kX, kX, kStream, kNans<kX, kW>>(value, y + i);
-        simd::add_square<kX>(next + i, part);
-      };
-      std::size_t i = 0;
-      for (; i + simd::kSumStep <= hidden; i += simd::kSumStep) {
-        both(i, squares.part0);
-        both(i + kBlock, squares.part1);
+      const std::int64_t row = first + g;
+      const X* x = plan.x.row<X>(row);
+      const X* next = row + most < end ? plan.x.row<X>(row + most) : nullptr;
+      X* y = plan.y.row<X>(row);
+      if constexpr (kNarrow) {
+        sums.put(g, forward_narrow_row<kX, kW, kVariant, kStream>(x, narrow_weight, scale[g],
+                                                                  hidden, y, next));
+      } else {
+        sums.put(g, forward_row<kX, kW, kVariant, kStream>(x, weight, scale[g], hidden, y, next));
       }
-      if (i < hidden) both(i, squares.part0);
-      sums.put(g, squares.total());
     }
   }
   if constexpr (kStream) simd::stream_fence();
@@ -210,9 +198,9 @@ template <Element kX, Element kW, Variant kVariant, bool kStream>
 void forward_rows(const ForwardPlan& plan, std::int64_t begin, std::int64_t end) {
   const bool narrow = plan.hidden <= kNarrowWidth && plan.hidden % kBlock == 0;
   if (narrow && (!kStream || plan.aligned)) {
-    forward_narrow_rows<kX, kW, kVariant, kStream>(plan, begin, end);
+    forward_adjacent_rows<kX, kW, kVariant, kStream, true>(plan, begin, end);
   } else {
-    forward_wide_rows<kX, kW, kVariant, kStream>(plan, begin, end);
+    forward_adjacent_rows<kX, kW, kVariant, kStream, false>(plan, begin, end);
   }
 }
 
